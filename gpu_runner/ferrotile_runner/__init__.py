@@ -1,0 +1,1 @@
+"""Runs and verifies translations: one module a rung, workers as subprocesses."""

@@ -1,0 +1,1 @@
+"""CUDA Tile IR: operation table, reader, value-graph equivalence, NumPy interpreter."""

@@ -1,0 +1,1 @@
+"""What people talk to: the language server, the command line and the application core both share."""

@@ -1,0 +1,1 @@
+"""One package a dialect: Python syntax to kernel program by abstract interpretation."""

@@ -1,0 +1,1 @@
+"""The cuTile Python front end (`cuda.tile` 1.7)."""

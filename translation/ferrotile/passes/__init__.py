@@ -1,0 +1,1 @@
+"""Passes over the kernel program, one file a pass."""

@@ -1,0 +1,150 @@
+"""The kernel program: structured statements over three-address operations, in SSA form with region arguments.
+
+Mirrors CUDA Tile IR: `For` and `Loop` carry values as region arguments, regions end in a terminator, and every operation
+is one of `operations.OPERATIONS`. Promotion, broadcasting, literal typing and casts are explicit: operands of an
+element-wise operation have identical types.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ferrotile.program.types import Type
+from ferrotile.syntax.span import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An SSA value. `name` is a hint (the author's variable), not unique; identity is `id`, unique in the program."""
+
+    id: int
+    type: Type
+    name: str | None = None
+
+
+Attribute = int | float | bool | str | tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`results = opcode(operands) {attributes}`; see `operations.OPERATIONS` for each opcode's operands, attributes, results."""
+
+    opcode: str
+    operands: tuple[Value, ...]
+    results: tuple[Value, ...]
+    attributes: tuple[tuple[str, Attribute], ...] = ()
+    span: Span = NOWHERE
+
+    def attribute(self, name: str) -> Attribute:
+        """The attribute's value, or None when absent."""
+        return next((v for k, v in self.attributes if k == name), None)
+
+    @property
+    def result(self) -> Value:
+        (value,) = self.results
+        return value
+
+
+class End(Enum):
+    """How a region ends. YIELD leaves an `if` or goes round a `for`; CONTINUE and BREAK act on the innermost loop."""
+
+    YIELD = "yield"
+    CONTINUE = "continue"
+    BREAK = "break"
+    RETURN = "return"
+
+
+@dataclass(frozen=True, slots=True)
+class Terminator:
+    kind: End
+    values: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statements and a terminator. A `For` body ends in YIELD or CONTINUE; a `Loop` body in CONTINUE (YIELD is not used
+    there) or BREAK; `if` branches in any. The kernel's body ends in RETURN."""
+
+    statements: tuple[Statement, ...]
+    terminator: Terminator
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """`condition` is a rank-0 bool. Both branches that YIELD give one value per result."""
+
+    condition: Value
+    then: Block
+    otherwise: Block
+    results: tuple[Value, ...] = ()
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """Counts `variable` (rank-0 i32) from `lower` to `upper` (exclusive) by `step` > 0.
+
+    `arguments[k]` starts as `initial[k]`, is what the body YIELDs (or CONTINUEs with) on the next trip, and leaves as
+    `results[k]`. A BREAK inside leaves the loop with its values as the results.
+    """
+
+    variable: Value
+    lower: Value
+    upper: Value
+    step: Value
+    initial: tuple[Value, ...]
+    arguments: tuple[Value, ...]
+    body: Block
+    results: tuple[Value, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Python's `while`: repeats until a BREAK; the condition is an `if` with a BREAK at the body's head.
+    CONTINUE gives the next trip's arguments, BREAK the results; both have one value per argument."""
+
+    initial: tuple[Value, ...]
+    arguments: tuple[Value, ...]
+    body: Block
+    results: tuple[Value, ...]
+    span: Span = NOWHERE
+
+
+Statement = Operation | If | For | Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A run-time parameter of the kernel, in Python order; constants are not here (see `Program.constants`)."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant parameter that occurs symbolically in the program (as a `Size.symbol` or a `const_param` operation).
+
+    `pinned` means that a decision used its value, so the program holds for that value only and the symbol must be
+    emitted as a literal.
+    """
+
+    name: str
+    value: int | bool
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One kernel under one signature. Arrays do not alias; accesses of one array happen in program order."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    constants: tuple[Constant, ...]
+    body: Block
+    span: Span = NOWHERE
+    name_span: Span = NOWHERE
+    hints: tuple[tuple[str, int], ...] = field(default=())
+    """Entry hints that the author wrote: occupancy, num_ctas, num_worker_warps."""

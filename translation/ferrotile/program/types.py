@@ -1,0 +1,76 @@
+"""Types of the values of a kernel program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ferrotile.program.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A compile-time extent: its value under the signature, and the constant parameter that named it, if any.
+
+    `symbol` lets emission print `{[TM, TN]}`; meaning and comparisons use `value` alone (see `same_shape`).
+    """
+
+    value: int
+    symbol: str | None = None
+
+    def __str__(self) -> str:
+        return self.symbol or str(self.value)
+
+
+Shape = tuple[Size, ...]
+
+
+def same_shape(a: Shape, b: Shape) -> bool:
+    """Whether two shapes have equal extents, whatever names them."""
+    return tuple(s.value for s in a) == tuple(s.value for s in b)
+
+
+@dataclass(frozen=True, slots=True)
+class TileType:
+    """A tile of elements; rank 0 is a scalar. `pointer` makes it a tile of pointers to `dtype`."""
+
+    dtype: DType
+    shape: Shape = ()
+    pointer: bool = False
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        element = f"ptr<{self.dtype}>" if self.pointer else str(self.dtype)
+        return f"tile<{'x'.join([*map(str, self.shape), element])}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """A whole array: base pointer, extents and strides are run-time words."""
+
+    dtype: DType
+    rank: int
+
+    def __str__(self) -> str:
+        return f"array<{'x'.join(['?'] * self.rank + [str(self.dtype)])}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewType:
+    """A partition view of an array. `dim_map[d]` is the array axis behind tile axis d; `padding` is None when the
+    lanes outside the array are undetermined, else one of zero, neg_zero, nan, pos_inf, neg_inf."""
+
+    dtype: DType
+    tile: Shape
+    dim_map: tuple[int, ...]
+    padding: str | None = None
+
+    def __str__(self) -> str:
+        order = "" if self.dim_map == tuple(range(len(self.dim_map))) else f", dim_map={list(self.dim_map)}"
+        pad = f", padding={self.padding}" if self.padding else ""
+        return f"view<{'x'.join([*map(str, self.tile), str(self.dtype)])}{order}{pad}>"
+
+
+Type = TileType | ArrayType | ViewType

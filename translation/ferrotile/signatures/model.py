@@ -1,0 +1,68 @@
+"""The signature of a kernel: what each argument is, and where that is known from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ferrotile.program.dtypes import DType
+from ferrotile.syntax.span import NOWHERE, Span
+
+
+class Source(Enum):
+    DIRECTIVE = "directive"
+    ANNOTATION = "annotation"
+    LAUNCH = "launch"
+    USAGE = "usage"
+    ASSUMED = "assumed"
+    """Chosen by ferrotile, so that something can be shown: the translation must stay generic in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArgument:
+    """An array of `dtype`; `extents` are symbols (`"M"`, equal symbols = equal extents) or known ints, one an axis.
+    The last axis has unit stride; the others' strides are run-time words."""
+
+    name: str
+    dtype: DType
+    extents: tuple[str | int, ...]
+    source: Source
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    name: str
+    dtype: DType
+    source: Source
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantArgument:
+    """A `ct.Constant[...]` parameter and its value."""
+
+    name: str
+    value: int | float | bool | str | None
+    source: Source
+    span: Span = NOWHERE
+
+
+Argument = ArrayArgument | ScalarArgument | ConstantArgument
+
+
+@dataclass(frozen=True, slots=True)
+class GridFactor:
+    """`ceil(extent / tile)`; `extent` is an extent symbol or an int; tile 1 means the extent itself."""
+
+    extent: str | int
+    tile: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Arguments in Python order. `grid[axis]` is a product of factors; a missing axis has 1 block; None = unknown."""
+
+    kernel: str
+    arguments: tuple[Argument, ...]
+    grid: tuple[tuple[GridFactor, ...], ...] | None = None

@@ -1,0 +1,1 @@
+"""Kernel sources: parsing, positions, comments, kernel discovery."""

@@ -1,0 +1,100 @@
+"""What a translated kernel is: the value that the translator hands to the runner, the editor and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ferrotile.diagnostics.model import Diagnostic
+from ferrotile.program.ir import Program
+from ferrotile.signatures.model import Signature
+from ferrotile.syntax.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A written array: `form` is `owned` (&mut Tensor at the block id), `owned-row` (nested partition),
+    `full` (checked full partition) or `pointer`; `reason` says why in words."""
+
+    name: str
+    form: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnsafeCount:
+    """`unsafe` blocks whose SAFETY line states a fact that ferrotile proved, and those that take the Python's promise over."""
+
+    proved: int = 0
+    assumed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RustParameter:
+    """How an entry's parameter looks to the JIT and the launcher. `kind`: tensor, tensor_mut, scalar.
+    `strides`: 1 where static, -1 where run-time; `tile`: the partition shape of a tensor_mut."""
+
+    name: str
+    kind: str
+    rank: int = 0
+    strides: tuple[int, ...] = ()
+    tile: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The Rust entry of a kernel. `generics`: the strings to compile it with under the signature, in order."""
+
+    name: str
+    module: str
+    parameters: tuple[RustParameter, ...]
+    generics: tuple[str, ...]
+    hypotheses: tuple[str, ...] = ()
+    """Launch facts that the launcher must establish, e.g. `bid.y = 0`, `cdiv(N, 1024) = 1`, in the terms of the signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMap:
+    """Pairs (Rust line, 0-based; Python span), sorted by Rust line: both ways."""
+
+    pairs: tuple[tuple[int, Span], ...] = ()
+
+    def python_span(self, rust_line: int) -> Span | None:
+        """The Python that made a Rust line: the nearest mapped line at or above it."""
+        found = None
+        for line, span in self.pairs:
+            if line > rust_line:
+                break
+            found = span
+        return found
+
+    def rust_lines(self, span: Span) -> tuple[int, ...]:
+        """The Rust lines (0-based) made from Python that `span` touches."""
+        return tuple(sorted({line for line, s in self.pairs if s.touches(span)}))
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTranslation:
+    """One kernel under one signature. `rust` is a complete `#[cutile::module] mod ...` text that holds this entry and the
+    helpers it needs, or None when refused; then `diagnostics` has at least one error."""
+
+    name: str
+    dialect: str
+    span: Span
+    name_span: Span
+    signature: Signature | None
+    program: Program | None
+    rust: str | None
+    entry: Entry | None
+    outputs: tuple[Output, ...]
+    unsafe: UnsafeCount
+    source_map: SourceMap
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`unsafe`: `proved` (fastest form whose SAFETY facts are proved), or `never`. `checks`: `free` or `keep`."""
+
+    target: str = "sm_90"
+    unsafe: str = "proved"
+    checks: str = "free"
