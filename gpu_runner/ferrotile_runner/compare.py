@@ -1,0 +1,81 @@
+"""Compares the arrays of the original and of the translation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from ferrotile_runner.tileir.interpreter.elements import Array, is_float
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How two arrays differ. `bit_equal`: the same bits, any NaN being equal to any NaN. `worst` is the index of the
+    largest error, `expected` and `actual` its elements as text; `error` is absolute, `bound` what was allowed there."""
+
+    equal: bool
+    bit_equal: bool
+    worst: tuple[int, ...] | None = None
+    expected: str = ""
+    actual: str = ""
+    error: float = 0.0
+    bound: float = 0.0
+
+    def __str__(self) -> str:
+        if self.worst is None:
+            return "bit-equal"
+        place = ", ".join(map(str, self.worst))
+        return f"[{place}]: {self.expected} and {self.actual} (error {self.error:.3g}, allowed {self.bound:.3g})"
+
+
+def _epsilon(dtype: np.dtype[np.generic]) -> tuple[float, float]:
+    """Unit in the last place at 1, and the smallest normal number."""
+    info = ml_dtypes.finfo(dtype)
+    return float(info.eps), float(info.tiny)
+
+
+def tolerance(dtype: np.dtype[np.generic], depth: int, scale: Array) -> Array:
+    """Bound of the absolute error of each element: `depth` additions in any order, each rounded in `dtype`, of terms whose
+    sum of magnitudes is about `scale` (Higham's bound n·u, doubled for the two sides)."""
+    epsilon, tiny = _epsilon(dtype)
+    return np.asarray(2.0 * max(depth, 1) * epsilon * np.maximum(scale, tiny))
+
+
+def compare(expected: Array, actual: Array, depth: int | None = None) -> Difference:
+    """Bit-equal, or for floats within `tolerance` when `depth` is given. NaN matches NaN, infinities must be the same.
+    Raises ValueError for unlike shapes or types."""
+    if expected.shape != actual.shape or expected.dtype != actual.dtype:
+        raise ValueError(f"{expected.dtype}{expected.shape} against {actual.dtype}{actual.shape}")
+    if expected.size == 0:
+        return Difference(True, True)
+    bits = np.dtype(f"u{expected.dtype.itemsize}")
+    same = np.ascontiguousarray(expected).view(bits) == np.ascontiguousarray(actual).view(bits)
+    if not is_float(expected.dtype):
+        return _integers(expected, actual, same)
+    with np.errstate(all="ignore"):
+        a, b = expected.astype(np.float64), actual.astype(np.float64)
+        same |= np.isnan(a) & np.isnan(b)
+        if bool(same.all()):
+            return Difference(True, True)
+        error = np.where(same, 0.0, np.abs(a - b))
+        error = np.where(np.isnan(error) | (np.isinf(error)), np.where(same, 0.0, np.inf), error)
+        bound = np.zeros_like(error)
+        if depth is not None:
+            finite = np.where(np.isfinite(a), np.abs(a), 0.0)
+            bound = tolerance(expected.dtype, depth, finite)
+        excess = np.where(same, -1.0, np.where(np.isinf(error), np.inf, error / np.maximum(bound, 1e-300)))
+    worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
+    equal = depth is not None and bool((same | (error <= bound)).all())
+    return Difference(
+        equal, False, worst, str(expected[worst]), str(actual[worst]), float(error[worst]), float(bound[worst])
+    )
+
+
+def _integers(expected: Array, actual: Array, same: Array) -> Difference:
+    if bool(same.all()):
+        return Difference(True, True)
+    gap = np.abs(expected.astype(np.float64) - actual.astype(np.float64))
+    worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.where(same, -1.0, gap))), gap.shape))
+    return Difference(False, False, worst, str(expected[worst]), str(actual[worst]), float(gap[worst]))

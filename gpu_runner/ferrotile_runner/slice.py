@@ -1,0 +1,186 @@
+"""The part of a file that one kernel needs: what the Python compiler worker executes, and nothing else of the file."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.positions import LineTable
+from ferrotile.syntax.span import NOWHERE, Span
+
+IMPORTABLE = frozenset({"cuda", "math", "typing", "numpy", "__future__"})
+"""Packages that a slice may import: the dialect's and those without side effects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """`text` defines the kernel. `lines[i]` is the file's line (0-based) of the slice's line i, or None for a line that
+    the file does not have. `missing` are the names that the kernel uses and that the slice does not define."""
+
+    text: str
+    lines: tuple[int | None, ...]
+    missing: tuple[str, ...] = ()
+
+    def file_line(self, line: int) -> int | None:
+        """The file's line of a line of the slice, both 0-based: the nearest known one at or above it."""
+        known = [self.lines[i] for i in range(min(line, len(self.lines) - 1), -1, -1)] if self.lines else []
+        return next((at for at in known if at is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Text that starts at `line` of the file."""
+
+    line: int
+    text: str
+
+
+def slice_source(module: Module, kernel: FunctionSource) -> Slice:
+    """The kernel, the helpers and module constants that it reaches by name, and its imports, in the file's order."""
+    needed = _reachable(module, kernel)
+    table = module.document.lines
+    pieces: list[_Piece] = []
+    defined: set[str] = set()
+    for statement in module.statements:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            names, text = _import_text(statement, needed)
+            if text:
+                pieces.append(_Piece(_line(table, module, statement), text))
+                defined.update(names)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            names = _targets(statement)
+            if names & needed and names & set(module.constants):
+                pieces.append(_statement(table, module, statement))
+                defined.update(names)
+    for name in needed | {kernel.name}:
+        function = kernel if name == kernel.name else module.function(name)
+        if function is not None:
+            pieces.append(_function(table, module, function))
+            defined.add(name)
+    pieces.sort(key=lambda piece: piece.line)
+    text, lines = _join(pieces)
+    missing = tuple(sorted(needed - defined - set(dir(builtins)) - {kernel.name}))
+    return Slice(text, lines, missing)
+
+
+def _reachable(module: Module, kernel: FunctionSource) -> set[str]:
+    needed: set[str] = set()
+    work: list[ast.AST] = [kernel.node]
+    while work:
+        for name in set(_names(work.pop())) - needed:
+            needed.add(name)
+            function = module.function(name)
+            if function is not None:
+                work.append(function.node)
+            elif name in module.constants:
+                work.append(module.constants[name])
+    return needed
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """Names that a node reads, but for those that its function binds itself."""
+    local: set[str] = set()
+    if isinstance(node, ast.FunctionDef):
+        arguments = node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        local = {a.arg for a in every if a is not None}
+        local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    outside = set()
+    if isinstance(node, ast.FunctionDef):
+        # Decorators, defaults and annotations are evaluated outside the function's scope.
+        signature: list[ast.AST] = [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
+        outside = {n.id for part in signature for n in ast.walk(part) if isinstance(n, ast.Name)}
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+            if child.id not in local or child.id in outside:
+                yield child.id
+
+
+def _import_text(statement: ast.Import | ast.ImportFrom, needed: set[str]) -> tuple[set[str], str]:
+    """The names bound and the statement, reduced to the aliases that are needed and allowed."""
+    if isinstance(statement, ast.ImportFrom):
+        root = (statement.module or "").split(".")[0]
+        if statement.level or root not in IMPORTABLE:
+            return set(), ""
+        kept = [a for a in statement.names if a.name == "*" or root == "__future__" or (a.asname or a.name) in needed]
+    else:
+        kept = [
+            a
+            for a in statement.names
+            if a.name.split(".")[0] in IMPORTABLE and (a.asname or a.name.split(".")[0]) in needed
+        ]
+    if not kept:
+        return set(), ""
+    names = {a.asname or (a.name if isinstance(statement, ast.ImportFrom) else a.name.split(".")[0]) for a in kept}
+    made: ast.stmt = (
+        ast.ImportFrom(statement.module, kept, 0) if isinstance(statement, ast.ImportFrom) else ast.Import(kept)
+    )
+    return names, ast.unparse(made) + "\n"
+
+
+def _targets(statement: ast.Assign | ast.AnnAssign) -> set[str]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+
+def _line(table: LineTable, module: Module, node: ast.AST) -> int:
+    return table.line_of(module.span_of(node).start)
+
+
+def _statement(table: LineTable, module: Module, node: ast.stmt) -> _Piece:
+    span = module.span_of(node)
+    text = module.document.data[span.start : span.end].decode()
+    return _Piece(table.line_of(span.start), text + "\n")
+
+
+def _function(table: LineTable, module: Module, function: FunctionSource) -> _Piece:
+    """The function's text, dedented; annotations that name what a slice may not import are blanked, so that they need
+    not be evaluated and every column stays."""
+    data = bytearray(module.document.data)
+    node = function.node
+    for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+        if argument.annotation is not None and not _evaluable(module, argument.annotation):
+            annotation = module.span_of(argument.annotation)
+            start = module.span_of(argument).start + len(argument.arg.encode())
+            _blank(data, Span(start, annotation.end))
+    if node.returns is not None and not _evaluable(module, node.returns):
+        annotation = module.span_of(node.returns)
+        arrow = data.rfind(b"->", function.span.start, annotation.start)
+        _blank(data, Span(arrow, annotation.end))
+    start = table.line_of(function.span.start)
+    text = bytes(data[table.line_start(start) : function.span.end]).decode()
+    return _Piece(start, textwrap.dedent(text) + "\n")
+
+
+def _evaluable(module: Module, annotation: ast.expr) -> bool:
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Name):
+            target = module.imports.get(node.id)
+            known = node.id in module.constants or hasattr(builtins, node.id)
+            if not known and (target is None or target.split(".")[0] not in IMPORTABLE):
+                return False
+    return True
+
+
+def _blank(data: bytearray, span: Span) -> None:
+    if span.start < 0 or span == NOWHERE:
+        return
+    for at in range(span.start, span.end):
+        if data[at] not in b"\r\n":
+            data[at] = 0x20
+
+
+def _join(pieces: list[_Piece]) -> tuple[str, tuple[int | None, ...]]:
+    text, lines = "", list[int | None]()
+    for piece in pieces:
+        if text:
+            text += "\n"
+            lines.append(None)
+        body = piece.text.replace("\r\n", "\n").replace("\r", "\n")
+        text += body
+        lines.extend(piece.line + i for i in range(body.count("\n")))
+    return text, tuple(lines)

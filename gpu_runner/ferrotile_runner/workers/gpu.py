@@ -1,0 +1,195 @@
+"""The GPU worker: launches the original's cubin and the translation's on the same inputs, compares, times.
+
+Run as `python -m ferrotile_runner.workers.gpu PLAN.json`, one disposable process a kernel: a failed device assert poisons
+its CUDA context. Needs a driver and `cuda-bindings`; no compiler. Cubin paths are relative to the plan file.
+
+Launch ABI (both compilers): an array of rank r is `ptr u64, extents i32 x r, strides i32 x r` (in elements), a scalar is
+passed by value; the Rust `&mut Tensor` has `tile i32 x r, tile strides i32 x r` after that. Block size is (1, 1, 1).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from cuda.bindings import driver
+
+GUARD_BYTES = 4096
+GUARD_BYTE = 0xA5
+LAUNCHES = 25
+WARM_UP = 3
+L2_BYTES = 128 << 20
+
+_SCALARS = {"f32": ctypes.c_float, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "bool": ctypes.c_bool}
+
+
+class CudaError(RuntimeError):
+    """A driver call failed; the message names the call's status."""
+
+
+def check(result: Sequence[object]) -> object:
+    """The value of a driver call. Raises CudaError with the status's name."""
+    status, *values = result
+    if status != driver.CUresult.CUDA_SUCCESS:
+        raise CudaError(str(status))
+    return values[0] if len(values) == 1 else values
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceArray:
+    """A guarded device copy of `host`: `GUARD_BYTES` of a known byte lie before and after the data."""
+
+    name: str
+    host: np.ndarray
+    base: int
+    mutable: bool
+    tile: tuple[int, ...]
+
+    @property
+    def address(self) -> int:
+        return self.base + GUARD_BYTES
+
+    def words(self, rust: bool) -> list[ctypes._SimpleCData]:
+        """The kernel arguments of this array for one side."""
+        strides = [s // self.host.itemsize for s in self.host.strides]
+        words: list[ctypes._SimpleCData] = [ctypes.c_uint64(self.address)]
+        words += [ctypes.c_int32(n) for n in (*self.host.shape, *strides)]
+        if rust and self.tile:
+            tile_strides = [math.prod(self.tile[d + 1 :]) for d in range(len(self.tile))]
+            words += [ctypes.c_int32(n) for n in (*self.tile, *tile_strides)]
+        return words
+
+
+def upload(array: DeviceArray) -> None:
+    guard = np.full(GUARD_BYTES, GUARD_BYTE, np.uint8)
+    data = np.concatenate([guard, array.host.view(np.uint8).reshape(-1), guard])
+    check(driver.cuMemcpyHtoD(array.base, data.ctypes.data, data.nbytes))
+
+
+def download(array: DeviceArray) -> tuple[np.ndarray, bool]:
+    """The array's data, and whether both guard zones are untouched."""
+    data = np.empty(array.host.nbytes + 2 * GUARD_BYTES, np.uint8)
+    check(driver.cuMemcpyDtoH(data.ctypes.data, array.base, data.nbytes))
+    guards = np.concatenate([data[:GUARD_BYTES], data[-GUARD_BYTES:]])
+    body = data[GUARD_BYTES:-GUARD_BYTES].view(array.host.dtype).reshape(array.host.shape)
+    return body.copy(), bool((guards == GUARD_BYTE).all())
+
+
+def make_arrays(parameters: list[dict[str, object]], seed: int) -> dict[str, DeviceArray]:
+    """Random inputs; arrays that are only written start as NaN, so that a missing store shows."""
+    random = np.random.default_rng(seed)
+    arrays = {}
+    for p in parameters:
+        if p["kind"] != "array":
+            continue
+        shape, dtype = tuple(p["shape"]), np.dtype({"f16": "float16", "f32": "float32"}[p["dtype"]])
+        host = random.standard_normal(shape).astype(dtype)
+        if p.get("nonnegative"):
+            host = np.abs(host)
+        if p["role"] == "out":
+            host = np.full(shape, np.nan, dtype)
+        base = int(check(driver.cuMemAlloc(host.nbytes + 2 * GUARD_BYTES)))
+        name = str(p["name"])
+        arrays[name] = DeviceArray(name, host, base, p["role"] != "in", tuple(p.get("tile", ())))
+    return arrays
+
+
+class Side:
+    """One loaded kernel: its function, grid and packed arguments."""
+
+    def __init__(self, plan: dict[str, object], side: str, folder: Path, arrays: dict[str, DeviceArray]) -> None:
+        spec = plan[side]
+        image = (folder / spec["cubin"]).read_bytes()
+        self.module = check(driver.cuModuleLoadData(image))
+        self.function = check(driver.cuModuleGetFunction(self.module, spec["symbol"].encode()))
+        self.grid = tuple(spec["grid"])
+        self.values: list[ctypes._SimpleCData] = []
+        for p in plan["parameters"]:
+            if p["kind"] == "array":
+                self.values += arrays[p["name"]].words(side == "rust")
+            else:
+                self.values.append(_SCALARS[p["dtype"]](p["value"]))
+        self.pointers = (ctypes.c_void_p * len(self.values))(*[ctypes.addressof(v) for v in self.values])
+
+    def launch(self, stream: object) -> None:
+        x, y, z = (*self.grid, 1, 1)[:3]
+        address = ctypes.addressof(self.pointers)
+        check(driver.cuLaunchKernel(self.function, x, y, z, 1, 1, 1, 0, stream, address, 0))
+
+
+def run_once(side: Side, arrays: dict[str, DeviceArray], stream: object) -> tuple[dict[str, np.ndarray], bool]:
+    for a in arrays.values():
+        upload(a)
+    side.launch(stream)
+    check(driver.cuStreamSynchronize(stream))
+    results = {name: download(a) for name, a in arrays.items()}
+    guards = all(intact for _, intact in results.values())
+    return {n: data for n, (data, _) in results.items() if arrays[n].mutable}, guards
+
+
+def time_sides(sides: dict[str, Side], stream: object) -> dict[str, list[float]]:
+    """Milliseconds of each launch, interleaved, with the L2 cache overwritten before each."""
+    flush = check(driver.cuMemAlloc(L2_BYTES))
+    begin, end = check(driver.cuEventCreate(0)), check(driver.cuEventCreate(0))
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for trip in range(WARM_UP + LAUNCHES):
+        for name, side in sides.items():
+            check(driver.cuMemsetD8Async(flush, trip & 0xFF, L2_BYTES, stream))
+            check(driver.cuEventRecord(begin, stream))
+            side.launch(stream)
+            check(driver.cuEventRecord(end, stream))
+            check(driver.cuEventSynchronize(end))
+            if trip >= WARM_UP:
+                times[name].append(float(check(driver.cuEventElapsedTime(begin, end))))
+    return times
+
+
+def run_plan(path: Path) -> dict[str, object]:
+    """Runs one launch plan and gives its verdict: bit equality per output, guards, times and their ratio."""
+    plan = json.loads(path.read_text())
+    check(driver.cuInit(0))
+    device = check(driver.cuDeviceGet(0))
+    context = check(driver.cuDevicePrimaryCtxRetain(device))
+    check(driver.cuCtxSetCurrent(context))
+    name = check(driver.cuDeviceGetName(128, device)).split(b"\0")[0].decode()
+    stream = check(driver.cuStreamCreate(0))
+    arrays = make_arrays(plan["parameters"], plan.get("seed", 0))
+    sides = {side: Side(plan, side, path.parent, arrays) for side in ("python", "rust")}
+    results = {side: run_once(kernel, arrays, stream) for side, kernel in sides.items()}
+    equal, unwritten = {}, {}
+    for output in results["python"][0]:
+        ours, theirs = results["rust"][0][output], results["python"][0][output]
+        equal[output] = ours.tobytes() == theirs.tobytes()
+        unwritten[output] = int(np.isnan(ours).sum())
+    times = time_sides(sides, stream)
+    medians = {side: statistics.median(t) for side, t in times.items()}
+    ratios = sorted(r / p for r, p in zip(times["rust"], times["python"], strict=True))
+    return {
+        "kernel": plan["kernel"],
+        "device": name,
+        "shapes": {p["name"]: p["shape"] for p in plan["parameters"] if p["kind"] == "array"},
+        "bit_equal": equal,
+        "nan_elements": unwritten,
+        "guards_intact": {side: guards for side, (_, guards) in results.items()},
+        "median_ms": {side: round(t, 5) for side, t in medians.items()},
+        "time_ratio": round(medians["rust"] / medians["python"], 4),
+        "ratio_quartiles": [round(ratios[len(ratios) // 4], 4), round(ratios[3 * len(ratios) // 4], 4)],
+    }
+
+
+def main() -> int:
+    verdict = run_plan(Path(sys.argv[1]))
+    print(json.dumps(verdict))
+    equal = all(verdict["bit_equal"].values()) and all(verdict["guards_intact"].values())
+    return 0 if equal else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

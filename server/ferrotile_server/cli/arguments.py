@@ -1,0 +1,107 @@
+"""The grammar of the command line, and its result as a typed value."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ferrotile_server.verdicts import RUNGS
+
+VERSION = "0.1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Every option of every command; a command reads those that are its own."""
+
+    command: str
+    paths: tuple[str, ...] = ()
+    format: str = "text"
+    output: str | None = None
+    force: bool = False
+    target: str = "sm_90"
+    unsafe: str = "proved"
+    checks: str = "free"
+    rungs: tuple[str, ...] = ()
+    backend: str = "simulate"
+
+
+def _rungs(text: str) -> tuple[str, ...]:
+    """`assembled,proved` as a tuple; raises `ArgumentTypeError` on a name that is no rung."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in RUNGS:
+            raise argparse.ArgumentTypeError(f"no rung is called '{name}'; the rungs are {', '.join(RUNGS)}")
+    return names
+
+
+def _translation_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--target", default="sm_90", metavar="sm_XX", help="GPU to choose hints for (default sm_90)"
+    )
+    parser.add_argument(
+        "--unsafe", choices=("proved", "never"), default="proved", help="whether proved `unsafe` may be used"
+    )
+    parser.add_argument(
+        "--checks", choices=("free", "keep"), default="free", help="keep bounds checks that cost time"
+    )
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of `ferrotile`."""
+    parser = argparse.ArgumentParser(
+        prog="ferrotile",
+        description="Turns cuTile Python kernels into safe cuTile Rust, and proves each translation.",
+    )
+    parser.add_argument("--version", action="version", version=f"ferrotile {VERSION}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    check = commands.add_parser("check", help="diagnostics for files and folders; nothing is run")
+    check.add_argument("paths", nargs="+", metavar="PATH[::KERNEL]")
+    check.add_argument("--format", choices=("text", "json"), default="text")
+    _translation_options(check)
+
+    translate = commands.add_parser("translate", help="Rust on stdout, or in a file; nothing is run")
+    translate.add_argument("paths", nargs=1, metavar="FILE[::KERNEL]")
+    translate.add_argument("-o", "--output", metavar="FILE", help="write the Rust here")
+    translate.add_argument(
+        "--force", action="store_true", help="overwrite a file that ferrotile did not write"
+    )
+    _translation_options(translate)
+
+    verify = commands.add_parser("verify", help="climb the ladder: assemble, prove, simulate")
+    verify.add_argument("paths", nargs="+", metavar="PATH[::KERNEL]")
+    verify.add_argument("--rungs", type=_rungs, default=(), metavar="RUNG,...", help="only these rungs")
+    verify.add_argument("--format", choices=("text", "json"), default="text")
+    _translation_options(verify)
+
+    run = commands.add_parser("run", help="run a kernel and its translation on the same inputs")
+    run.add_argument("paths", nargs=1, metavar="FILE[::KERNEL]")
+    run.add_argument("--backend", choices=("simulate",), default="simulate")
+    run.add_argument("--format", choices=("text", "json"), default="text")
+    _translation_options(run)
+
+    explain = commands.add_parser("explain", help="what a diagnostic means and what to do")
+    explain.add_argument("paths", nargs="*", metavar="FT###", help="a code; without one, all codes")
+
+    commands.add_parser("setup", help="build what the rungs need: ferrotile-host")
+    commands.add_parser("doctor", help="what is there and what is missing")
+    server = commands.add_parser("server", help="the language server, on stdin and stdout")
+    server.add_argument(
+        "--stdio", action="store_true", help="accepted, because editors pass it; there is no other way"
+    )
+    demo = commands.add_parser("demo", help="verify the example kernels and print a table")
+    demo.add_argument(
+        "paths", nargs="*", metavar="FOLDER", help="examples to use (default: those of ferrotile)"
+    )
+    demo.add_argument("--rungs", type=_rungs, default=(), metavar="RUNG,...", help="only these rungs")
+    return parser
+
+
+def parse(argv: Sequence[str] | None) -> Arguments:
+    """The arguments of this call. Wrong use prints a message and raises `SystemExit(2)`."""
+    parsed = vars(build_parser().parse_args(argv))
+    parsed.pop("stdio", None)
+    parsed["paths"] = tuple(parsed.get("paths", ()))
+    return Arguments(**parsed)

@@ -1,0 +1,43 @@
+"""`ferrotile check`: diagnostics for files and folders. Nothing of the user's code is run or imported."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+from ferrotile.diagnostics.model import Severity
+
+from ferrotile_server.cli.arguments import Arguments
+from ferrotile_server.cli.output import plural, stdout_style
+from ferrotile_server.cli.paths import read_sources
+from ferrotile_server.cli.places import render
+from ferrotile_server.cli.translating import application, translate_source
+
+COUNTED = (Severity.ERROR, Severity.WARNING, Severity.HINT)
+
+
+def run(arguments: Arguments) -> int:
+    """Exit code 1 where anything of severity error or warning was found."""
+    sources, errors = read_sources(arguments.paths)
+    core = application(arguments)
+    checked = [translate_source(core, source) for source in sources]
+    counts = Counter(d.severity for translated in checked for d in translated.diagnostics)
+
+    if arguments.format == "json":
+        from ferrotile_server.cli import json_output
+
+        print(json_output.check_report(checked))
+    else:
+        style = stdout_style()
+        for translated in checked:
+            for diagnostic in translated.diagnostics:
+                print(render(translated.source.name, translated.source.text, diagnostic, style))
+        kernels = sum(len(translated.names) for translated in checked)
+        found = ", ".join(plural(counts[s], s.value) for s in COUNTED if counts[s])
+        print(f"{plural(kernels, 'kernel')} in {plural(len(checked), 'file')}: {found or 'no findings'}")
+
+    for error in errors:
+        print(f"ferrotile: {error}", file=sys.stderr)
+    if errors:
+        return 2
+    return 1 if counts[Severity.ERROR] or counts[Severity.WARNING] else 0

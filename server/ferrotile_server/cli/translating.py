@@ -1,0 +1,57 @@
+"""Static translation of the files that the command line names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ferrotile.diagnostics.model import Diagnostic
+from ferrotile.syntax.document import Document
+from ferrotile.translation import KernelTranslation, Options
+
+from ferrotile_server.application import Analysis, Application
+from ferrotile_server.cli.arguments import Arguments
+from ferrotile_server.cli.paths import PathError, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A file and its translation; `kernels` are those that the user asked for."""
+
+    source: Source
+    analysis: Analysis
+    kernels: tuple[KernelTranslation, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The kernels' names, each once."""
+        return tuple(dict.fromkeys(kernel.name for kernel in self.kernels))
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Of the whole file or of the kernel that was asked for, in the order of the source."""
+        if self.source.kernel is None:
+            return self.analysis.diagnostics
+        found = {diagnostic: None for kernel in self.kernels for diagnostic in kernel.diagnostics}
+        return tuple(sorted(found, key=lambda d: (d.span.start, d.span.end, d.code)))
+
+
+def application(arguments: Arguments) -> Application:
+    """The application core with the translation options of this call."""
+    return Application(Options(target=arguments.target, unsafe=arguments.unsafe, checks=arguments.checks))
+
+
+def _unknown_kernel(source: Source, names: Sequence[str]) -> PathError:
+    there = f"it has {', '.join(names)}" if names else "it has no kernel"
+    return PathError(f"{source.name}: no kernel is called '{source.kernel}'; {there}")
+
+
+def translate_source(core: Application, source: Source) -> Translated:
+    """Translate one file; raises `PathError` where the named kernel is not there."""
+    analysis = core.check_document(Document(source.text))
+    if source.kernel is None:
+        return Translated(source, analysis, analysis.translation.kernels)
+    kernels = analysis.named(source.kernel)
+    if not kernels:
+        raise _unknown_kernel(source, analysis.kernel_names)
+    return Translated(source, analysis, kernels)

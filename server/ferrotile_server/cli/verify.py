@@ -1,0 +1,70 @@
+"""`ferrotile verify`: climbs the ladder for each kernel and says how far it got."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from ferrotile_server.application import DEFAULT_RUNGS
+from ferrotile_server.cli import json_output
+from ferrotile_server.cli.arguments import Arguments
+from ferrotile_server.cli.output import plural, stdout_style
+from ferrotile_server.cli.paths import Source, read_sources
+from ferrotile_server.cli.progress import Progress
+from ferrotile_server.cli.rung_table import Row, print_table, rungs_of
+from ferrotile_server.cli.translating import application, translate_source
+from ferrotile_server.verdicts import BAD
+
+
+def verify_sources(sources: Sequence[Source], arguments: Arguments) -> tuple[Row, ...]:
+    """Verify every kernel that the sources name. Raises `PathError` where a named kernel is not there."""
+    core = application(arguments)
+    work = [translate_source(core, source) for source in sources]
+    rungs = arguments.rungs or DEFAULT_RUNGS
+    rows: list[Row] = []
+    with Progress(sum(len(translated.names) for translated in work)) as progress:
+        for translated in work:
+            for name in translated.names:
+                reports = core.verify(translated.analysis, (name,), rungs, progress.step)
+                rows.extend(Row(translated.source.name, report) for report in reports)
+                progress.finish_one()
+    return tuple(rows)
+
+
+def print_details(rows: Sequence[Row]) -> None:
+    """Why each failed rung failed, and what the skipped ones would have needed."""
+    style = stdout_style()
+    for row in rows:
+        for rung, result in rungs_of(row.report):
+            if result.status in BAD:
+                node = f"{row.file}::{row.report.name}"
+                print(f"\n{style.bold(node)} {style.red(f'{rung} {result.status}')}")
+                print("\n".join(f"  {line}" for line in result.detail.splitlines()))
+    missing: dict[str, list[str]] = {}
+    for row in rows:
+        for rung, result in rungs_of(row.report):
+            if result.status == "skipped" and result.detail:
+                missing.setdefault(f"{rung}: {result.detail}", []).append(row.report.name)
+    if missing:
+        print()
+    for reason, names in missing.items():
+        who = "all kernels" if len(names) == len(rows) else ", ".join(names)
+        print(style.dim(f"skipped {reason} ({who})"))
+
+
+def run(arguments: Arguments) -> int:
+    """Verify and print a table, or JSON."""
+    sources, errors = read_sources(arguments.paths)
+    rows = verify_sources(sources, arguments)
+    if arguments.format == "json":
+        print(json_output.verify_report([(row.file, row.report) for row in rows]))
+    elif rows:
+        print_table(rows)
+        print_details(rows)
+    else:
+        print(f"no kernels in {plural(len(sources), 'file')}")
+    for error in errors:
+        print(f"ferrotile: {error}", file=sys.stderr)
+    if errors:
+        return 2
+    return 1 if any(row.report.failed for row in rows) else 0

@@ -1,0 +1,130 @@
+"""The preview: a read-only document of generated Rust, over LSP 3.18 `workspace/textDocumentContent`.
+
+`ferrotile-rs:/<name>.rs?<query>` where the query is `uri=<source URI>[&kernel=<name>]`, percent-encoded."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
+
+from lsprotocol import types
+
+from ferrotile_server.lsp.context import PREVIEW_SCHEME, Context, Snapshot
+from ferrotile_server.lsp.documents import stem_of
+from ferrotile_server.lsp.protocol import InvalidParams
+
+
+class Previews:
+    """Which previews the editor has asked for, so that an edit refreshes them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._asked: dict[str, set[str]] = {}
+        self._folder: Path | None = None
+
+    async def content(self, params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
+        """The text of a preview; says what is the matter where there is none."""
+        uri, kernel = source_of(params.uri)
+        self._asked.setdefault(uri, set()).add(params.uri)
+        snapshot = await self._context.snapshot(uri)
+        if snapshot is None:
+            return types.TextDocumentContentResult("// The Python file is not open.\n")
+        return types.TextDocumentContentResult(self.text(snapshot, kernel))
+
+    def text(self, snapshot: Snapshot, kernel: str | None) -> str:
+        """The Rust, or the reasons for its absence as comments."""
+        names = (kernel,) if kernel else ()
+        rust = self._context.application.rust_file(snapshot.analysis, snapshot.file.stem, names)
+        if rust is not None:
+            return rust
+        lines = ["// Not translated:"]
+        for found in snapshot.analysis.diagnostics:
+            line = snapshot.file.document.lines.position(found.span.start)[0] + 1
+            lines.append(f"// line {line}: {found.code} {' '.join(found.message.split())}")
+        return "\n".join(lines) + "\n"
+
+    def refresh(self, uri: str) -> None:
+        """The source changed: its previews have other content."""
+        if not self._context.client.refreshes_content:
+            return
+        for preview in self._asked.get(uri, ()):
+            request = types.TextDocumentContentRefreshParams(uri=preview)
+            self._context.spawn(self._refresh(request))
+
+    async def _refresh(self, request: types.TextDocumentContentRefreshParams) -> None:
+        await self._context.ask(self._context.server.workspace_text_document_content_refresh_async(request))
+
+    def forget(self, uri: str) -> None:
+        """The source was closed."""
+        self._asked.pop(uri, None)
+
+    async def show(self, uri: str, kernel: str | None) -> str:
+        """Open a preview in the editor, as a temporary file where it knows no virtual documents; gives its
+        URI."""
+        snapshot = await self._context.snapshot(uri)
+        if snapshot is None:
+            raise InvalidParams("The document is not open.")
+        client = self._context.client
+        target = preview_uri(uri, kernel)
+        if not client.text_document_content:
+            target = self._write(snapshot, kernel).as_uri()
+        if client.shows_documents:
+            params = types.ShowDocumentParams(uri=target, take_focus=False)
+            await self._context.ask(self._context.server.window_show_document_async(params))
+        return target
+
+    def _write(self, snapshot: Snapshot, kernel: str | None) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="ferrotile-"))
+        safe = "".join(c if c.isalnum() or c in "_-" else "_" for c in kernel or snapshot.file.stem)[:80]
+        path = self._folder / f"{safe}.rs"
+        with contextlib.suppress(OSError):
+            path.chmod(0o600)
+        path.write_text(self.text(snapshot, kernel), encoding="utf-8", newline="\n")
+        path.chmod(0o400)
+        return path
+
+    def clean(self) -> None:
+        """Remove the temporary files of this session."""
+        if self._folder is None:
+            return
+        with contextlib.suppress(OSError):
+            for path in self._folder.iterdir():
+                os.unlink(path)
+            self._folder.rmdir()
+
+
+def preview_uri(uri: str, kernel: str | None) -> str:
+    """The preview's own URI; its path is the title of the editor's tab."""
+    query = {"uri": uri} | ({"kernel": kernel} if kernel else {})
+    return (
+        f"{PREVIEW_SCHEME}:/{quote(kernel or stem_of(uri), safe='')}.rs?{urlencode(query, quote_via=quote)}"
+    )
+
+
+def source_of(preview: str) -> tuple[str, str | None]:
+    """The source and the kernel of a preview. Raises `InvalidParams`. VS Code decodes a query and escapes
+    it anew."""
+    parts = urlsplit(preview)
+    if parts.scheme == PREVIEW_SCHEME and parts.query.startswith("uri="):
+        query = parse_qs(parts.query)
+        if "uri" in query:
+            return query["uri"][0], query.get("kernel", [None])[0]
+    if parts.scheme == PREVIEW_SCHEME and parts.query.startswith("uri%3D"):
+        uri, _, kernel = unquote(parts.query).removeprefix("uri=").partition("&kernel=")
+        return uri, kernel or None
+    raise InvalidParams("This is not a preview of ferrotile.")
+
+
+def register(context: Context) -> Previews:
+    """Offer preview documents."""
+    previews = Previews(context)
+
+    async def content(params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
+        return await previews.content(params)
+
+    context.server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)(content)
+    return previews

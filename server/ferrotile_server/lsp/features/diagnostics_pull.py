@@ -1,0 +1,30 @@
+"""`textDocument/diagnostic`: the editor asks. The result id is a digest, so an unchanged file costs
+nothing to show."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from lsprotocol import types
+
+from ferrotile_server.lsp.context import Context
+from ferrotile_server.lsp.features.diagnostics_push import analysis_diagnostics
+
+
+def register(context: Context) -> None:
+    """Offer pull diagnostics."""
+
+    async def pull(
+        params: types.DocumentDiagnosticParams,
+    ) -> types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocumentDiagnosticReport:
+        snapshot = await context.snapshot(params.text_document.uri)
+        found = [] if snapshot is None else analysis_diagnostics(snapshot)
+        identity = blake2b(repr(found).encode("utf-8", "replace"), digest_size=12).hexdigest()
+        if params.previous_result_id == identity:
+            return types.RelatedUnchangedDocumentDiagnosticReport(result_id=identity)
+        return types.RelatedFullDocumentDiagnosticReport(items=found, result_id=identity)
+
+    options = types.DiagnosticOptions(
+        inter_file_dependencies=False, workspace_diagnostics=False, identifier="ferrotile"
+    )
+    context.server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)

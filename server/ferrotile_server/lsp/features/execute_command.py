@@ -1,0 +1,75 @@
+"""`workspace/executeCommand`: a closed list of commands with checked arguments, for editors without a
+client of ours."""
+
+from __future__ import annotations
+
+import asyncio
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from ferrotile_server.lsp.context import Context
+from ferrotile_server.lsp.features import commands, debug_info, verify
+from ferrotile_server.lsp.features.content import Previews
+from ferrotile_server.lsp.features.rust_file import CannotWrite, edit_for, target_of
+from ferrotile_server.lsp.protocol import InvalidParams, Json
+
+
+def register(context: Context, previews: Previews, verification: verify.Verification) -> None:
+    """Offer the commands."""
+    server = context.server
+
+    async def translate(*arguments: Json) -> str:
+        uri, kernel = _uri_and_kernel(arguments)
+        snapshot = await context.snapshot(uri)
+        if snapshot is None:
+            raise InvalidParams("The document is not open.")
+        try:
+            edit = edit_for(context, snapshot, (kernel,) if kernel else ())
+            target, _ = target_of(uri)
+        except CannotWrite as error:
+            _tell(context, str(error), types.MessageType.Warning)
+            raise verify.RequestFailed(str(error)) from None
+        await context.ask(
+            server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "Translate to Rust"))
+        )
+        if context.client.shows_documents:
+            await context.ask(server.window_show_document_async(types.ShowDocumentParams(uri=target)))
+        return target
+
+    async def preview(*arguments: Json) -> str:
+        return await previews.show(*_uri_and_kernel(arguments))
+
+    async def start(*arguments: Json) -> None:
+        uri, kernel = _uri_and_kernel(arguments)
+        context.spawn(_verify(context, verification, verify.VerifyParams(uri, kernel)))
+
+    async def debug(*arguments: Json) -> str:
+        return debug_info.text(context)
+
+    server.command(commands.TRANSLATE)(translate)
+    server.command(commands.PREVIEW)(preview)
+    server.command(commands.VERIFY)(start)
+    server.command(commands.DEBUG)(debug)
+
+
+async def _verify(context: Context, verification: verify.Verification, wanted: verify.VerifyParams) -> None:
+    try:
+        await verification.run(wanted)
+    except JsonRpcException as error:
+        _tell(context, error.message, types.MessageType.Warning)
+    except asyncio.CancelledError:
+        _tell(context, "Verification was cancelled.", types.MessageType.Info)
+
+
+def _tell(context: Context, text: str, kind: types.MessageType) -> None:
+    context.server.window_show_message(types.ShowMessageParams(kind, f"ferrotile: {text}"))
+
+
+def _uri_and_kernel(arguments: tuple[object, ...]) -> tuple[str, str | None]:
+    if not 1 <= len(arguments) <= 2 or not isinstance(arguments[0], str):
+        raise InvalidParams("The arguments are a URI and, if wanted, a kernel's name.")
+    kernel = arguments[1] if len(arguments) == 2 else None
+    if kernel is not None and not isinstance(kernel, str):
+        raise InvalidParams("The kernel's name must be text.")
+    return arguments[0], kernel

@@ -1,0 +1,38 @@
+"""`ferrotile/previewUri`: the address of a preview, for a client that opens it itself, beside the Python.
+
+Parameters `{"uri", "kernel"?, "line"?, "character"?}`, result `{"uri", "kernel"}`; without a kernel, the
+one at the
+position is meant, else the whole file."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from ferrotile_server.lsp.context import Context
+from ferrotile_server.lsp.features.content import preview_uri
+from ferrotile_server.lsp.protocol import InvalidParams, Json
+
+METHOD = "ferrotile/previewUri"
+
+
+def register(context: Context) -> None:
+    """Offer the address of previews."""
+
+    async def address(params: Json) -> dict[str, str | None]:
+        given = params if isinstance(params, dict) else {}
+        uri, kernel = given.get("uri"), given.get("kernel")
+        if not isinstance(uri, str) or not isinstance(kernel, str | None):
+            raise InvalidParams("`uri` must be text, and `kernel`, if there, too.")
+        snapshot = await context.snapshot(uri)
+        if snapshot is None:
+            raise InvalidParams("The document is not open.")
+        line, character = given.get("line"), given.get("character")
+        if kernel is None and isinstance(line, int) and isinstance(character, int):
+            offset = snapshot.offset_of(types.Position(max(line, 0), max(character, 0)))
+            found = snapshot.analysis.at(offset, offset)
+            kernel = found[0].name if found else None
+        if kernel is not None and kernel not in snapshot.analysis.kernel_names:
+            raise InvalidParams("There is no such kernel.")
+        return {"uri": preview_uri(uri, kernel), "kernel": kernel}
+
+    context.server.feature(METHOD)(address)

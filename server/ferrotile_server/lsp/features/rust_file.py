@@ -1,0 +1,67 @@
+"""Writing `<stem>.rs` beside a Python file, as an edit that the editor applies. Never over a file of
+someone else's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types
+
+from ferrotile_server.application import MARK
+from ferrotile_server.lsp.context import Context, Snapshot
+
+
+class CannotWrite(Exception):
+    """Why no file can be written."""
+
+
+def edit_for(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()) -> types.WorkspaceEdit:
+    """The edit that writes the Rust of `kernels` (none: all). Raises `CannotWrite`."""
+    client = snapshot.client
+    if not (client.document_changes and client.creates_files):
+        raise CannotWrite("This editor cannot create files for a language server; use Preview Rust.")
+    text = context.application.rust_file(snapshot.analysis, snapshot.file.stem, kernels)
+    if text is None:
+        raise CannotWrite("No kernel here is translated; the diagnostics say why.")
+    uri, path = target_of(snapshot.file.uri)
+    last_line = _lines_to_replace(path)
+    whole = types.Range(types.Position(0, 0), types.Position(last_line, 0))
+    document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=None)
+    return types.WorkspaceEdit(
+        document_changes=[
+            types.CreateFile(
+                uri=uri, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=True)
+            ),
+            types.TextDocumentEdit(document, [types.TextEdit(whole, text)]),
+        ]
+    )
+
+
+def target_of(uri: str) -> tuple[str, Path]:
+    """The URI and path of the Rust file beside a Python file. Raises `CannotWrite` where there is none."""
+    parts = urlsplit(uri)
+    path = unquote(parts.path)
+    if parts.scheme != "file" or "\0" in path or not path.endswith((".py", ".pyi")):
+        raise CannotWrite("Save the Python file first; the Rust file is written beside it.")
+    stem = parts.path.rsplit(".", 1)[0]
+    local = path.rsplit(".", 1)[0] + ".rs"
+    if os.name == "nt":
+        local = local.lstrip("/")
+    return f"{uri[: uri.index(parts.path)]}{stem}.rs", Path(local)
+
+
+def _lines_to_replace(path: Path) -> int:
+    """How many lines the file on disk has that may be replaced; 0 where there is no file."""
+    try:
+        if path.is_symlink():
+            raise CannotWrite(f"{path.name} is a link; it is left alone.")
+        if not path.exists():
+            return 0
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise CannotWrite(f"{path.name}: {error.strerror or error}") from None
+    if text and not text.startswith(MARK):
+        raise CannotWrite(f"{path.name} exists and was not written by ferrotile; it is left alone.")
+    return text.count("\n") + 1

@@ -1,0 +1,166 @@
+"""`ferrotile/verify`: climb the ladder for the kernels of a file, with progress and cancel.
+
+Parameters `{"uri", "kernel"?, "rungs"?}`, result `{"kernels": [{"name", "verdict", "failed", "rungs":
+[{"rung",
+"status", "detail", "ms"}]}]}`. Refused with -32803 where the workspace is not trusted. A custom request,
+since the
+cancellation of a command does not stop it in pygls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from ferrotile_server.lsp.context import Context, Snapshot
+from ferrotile_server.lsp.protocol import InvalidParams, Json
+from ferrotile_server.lsp.trust import REFUSAL, NotTrusted
+from ferrotile_server.verdicts import RUNGS, Verdict
+
+logger = logging.getLogger(__name__)
+
+METHOD = "ferrotile/verify"
+REQUEST_FAILED = -32803
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyParams:
+    """What to verify: no kernel means all of the file."""
+
+    uri: str
+    kernel: str | None = None
+    rungs: tuple[str, ...] = RUNGS
+
+
+class RequestFailed(JsonRpcException):
+    """The request is well-formed and cannot be done now."""
+
+    CODE = REQUEST_FAILED
+
+
+def parse(params: object) -> VerifyParams:
+    """Check the parameters. Raises `InvalidParams`."""
+    if not isinstance(params, dict):
+        raise InvalidParams("ferrotile/verify takes an object.")
+    uri, kernel, rungs = params.get("uri"), params.get("kernel"), params.get("rungs")
+    if not isinstance(uri, str):
+        raise InvalidParams("`uri` must be text.")
+    if kernel is not None and not isinstance(kernel, str):
+        raise InvalidParams("`kernel` must be text.")
+    if rungs is None:
+        return VerifyParams(uri, kernel)
+    if not isinstance(rungs, list) or not all(isinstance(r, str) and r in RUNGS for r in rungs):
+        raise InvalidParams(f"`rungs` must be a list out of {', '.join(RUNGS)}.")
+    return VerifyParams(uri, kernel, tuple(r for r in RUNGS if r in rungs))
+
+
+class Verification:
+    """Runs one verification at a time, in a thread of its own that outlives each run."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._turn = asyncio.Lock()
+        self._pool = ThreadPoolExecutor(1, "ferrotile-verify")
+
+    async def run(self, wanted: VerifyParams) -> tuple[Verdict, ...]:
+        """Verify and show the verdicts. Raises an error with a message for the user, or is cancelled."""
+        context = self._context
+        if not context.trusted:
+            raise RequestFailed(REFUSAL)
+        snapshot = await context.snapshot(wanted.uri)
+        if snapshot is None:
+            raise InvalidParams("The document is not open.")
+        names = snapshot.analysis.kernel_names
+        if wanted.kernel is not None:
+            if wanted.kernel not in names:
+                raise InvalidParams(f"There is no kernel `{wanted.kernel}`.")
+            names = (wanted.kernel,)
+        cancel = Event()
+        title = f"Verify {wanted.kernel or snapshot.file.stem}"
+        async with context.progress.work(context.server, context.client.progress, title, cancel) as say:
+            return await self._all(snapshot, names, wanted.rungs, say, cancel)
+
+    async def _all(
+        self,
+        snapshot: Snapshot,
+        names: tuple[str, ...],
+        rungs: tuple[str, ...],
+        say: Callable[[str], None],
+        cancel: Event,
+    ) -> tuple[Verdict, ...]:
+        verdicts: list[Verdict] = []
+        if self._turn.locked():
+            say("queued")
+        async with self._turn:
+            for name in names:
+                verdicts.append(await self._one(snapshot, name, rungs, say, cancel))
+        return tuple(verdicts)
+
+    async def _one(
+        self,
+        snapshot: Snapshot,
+        name: str,
+        rungs: tuple[str, ...],
+        say: Callable[[str], None],
+        cancel: Event,
+    ) -> Verdict:
+        context = self._context
+        loop = asyncio.get_running_loop()
+        executor = context.executor
+        work = loop.run_in_executor(
+            self._pool, lambda: executor.verify(snapshot.analysis, name, rungs, say, cancel)
+        )
+        try:
+            while not work.done():
+                await asyncio.wait([work], timeout=_POLL_S)
+                if cancel.is_set():
+                    raise asyncio.CancelledError
+        except asyncio.CancelledError:
+            cancel.set()
+            work.add_done_callback(lambda done: done.cancelled() or done.exception())
+            raise
+        try:
+            reports = work.result()
+        except NotTrusted as error:
+            raise RequestFailed(str(error)) from None
+        except Exception as error:
+            logger.exception("verification failed")
+            raise RequestFailed(f"Verification could not run: {error}") from None
+        verdict = context.application.record(snapshot.file.uri, snapshot.analysis, name, reports)
+        context.refresh(snapshot.file.uri)
+        return verdict
+
+
+def register(context: Context) -> Verification:
+    """Offer `ferrotile/verify`."""
+    verification = Verification(context)
+
+    async def verify(params: Json) -> dict[str, object]:
+        verdicts = await verification.run(parse(params))
+        return {"kernels": [_plain(v) for v in verdicts]}
+
+    context.server.feature(METHOD)(verify)
+
+    async def cancel(params: types.WorkDoneProgressCancelParams) -> None:
+        context.progress.cancel(params.token)
+
+    context.server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(cancel)
+    return verification
+
+
+def _plain(verdict: Verdict) -> dict[str, object]:
+    return {
+        "name": verdict.kernel,
+        "verdict": verdict.line,
+        "failed": bool(verdict.failures),
+        "rungs": [
+            {"rung": o.rung, "status": o.status, "detail": o.detail, "ms": o.ms} for o in verdict.outcomes
+        ],
+    }

@@ -1,0 +1,48 @@
+"""What a verification said about one kernel, and its one-line form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RUNGS = ("translated", "type-checked", "assembled", "proved", "simulated", "matched")
+"""The ladder, lowest first."""
+
+BAD = frozenset({"failed", "timeout", "crashed"})
+
+
+@dataclass(frozen=True, slots=True)
+class RungOutcome:
+    """`status`: passed, failed, skipped, timeout or crashed."""
+
+    rung: str
+    status: str
+    detail: str = ""
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Outcomes of all entries of the kernel whose state `digest` names."""
+
+    kernel: str
+    digest: bytes
+    outcomes: tuple[RungOutcome, ...]
+
+    @property
+    def failures(self) -> tuple[RungOutcome, ...]:
+        return tuple(o for o in self.outcomes if o.status in BAD)
+
+    @property
+    def passed(self) -> tuple[str, ...]:
+        """Rungs that every entry which tried them reached, in the order of the ladder; `translated` left
+        out."""
+        bad = {o.rung for o in self.outcomes if o.status != "passed"}
+        good = {o.rung for o in self.outcomes if o.status == "passed"} - bad
+        return tuple(r for r in RUNGS[1:] if r in good)
+
+    @property
+    def line(self) -> str:
+        """The verdict in one line, failures first."""
+        if self.failures:
+            return ", ".join(f"{o.rung} {o.status}" for o in self.failures)
+        return ", ".join(reversed(self.passed)) or "nothing above `translated` was reached"

@@ -1,0 +1,34 @@
+"""The grammar of the command line."""
+
+from __future__ import annotations
+
+import pytest
+from ferrotile_server.cli.arguments import parse
+
+
+def test_check() -> None:
+    arguments = parse(["check", "a.py", "b", "--format", "json"])
+    assert (arguments.command, arguments.paths, arguments.format) == ("check", ("a.py", "b"), "json")
+
+
+def test_rungs() -> None:
+    assert parse(["verify", "a.py", "--rungs", "proved, simulated"]).rungs == ("proved", "simulated")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["no-such-command"],
+        ["check"],
+        ["translate", "a.py", "b.py"],
+        ["verify", "a.py", "--rungs", "hoped"],
+        ["run", "a.py", "--backend", "abacus"],
+        ["check", "a.py", "--format", "xml"],
+    ],
+)
+def test_wrong_use_is_exit_code_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        parse(argv)
+    assert caught.value.code == 2
+    assert "ferrotile" in capsys.readouterr().err

@@ -1,0 +1,234 @@
+"""Making constants concrete, casts, promotion and broadcasting: the implicit rules, made explicit."""
+
+from __future__ import annotations
+
+from ferrotile.frontends.cutile.environment import Context, Poisoned
+from ferrotile.frontends.cutile.literals import Number, default_dtype, fits, round_float
+from ferrotile.frontends.cutile.values import Abstract, Const, Poison, Tile, Unusable, describe
+from ferrotile.program import dtypes
+from ferrotile.program.dtypes import DType, Kind
+from ferrotile.program.ir import Value
+from ferrotile.program.types import Shape, Size, TileType, same_shape
+
+Operand = Const | Tile
+
+_EXACT_F32 = 1 << 24
+
+
+def operand(ctx: Context, value: Abstract, what: str = "operand") -> Operand:
+    """A number or a tile, else refused."""
+    match value:
+        case Tile():
+            return value
+        case Const(value=bool() | int() | float()):
+            return value
+        case Unusable(code=code, reason=reason):
+            ctx.fail(code, reason)
+        case Poison():
+            raise Poisoned
+        case _:
+            ctx.fail("FT203", f"{describe(value)} is no number or tile: not allowed as {what}")
+
+
+def number(ctx: Context, value: Const) -> Number:
+    found = ctx.literal(value)
+    assert isinstance(found, (bool, int, float))
+    return found
+
+
+def shape_of(value: Operand) -> Shape:
+    return value.type.shape if isinstance(value, Tile) else ()
+
+
+def tile_of(value: Value) -> TileType:
+    assert isinstance(value.type, TileType)
+    return value.type
+
+
+def own_dtype(ctx: Context, value: Operand) -> DType:
+    """The type that the operand has alone."""
+    if isinstance(value, Tile):
+        return value.type.dtype
+    if value.dtype is not None:
+        return value.dtype
+    assert isinstance(value.value, (bool, int, float))
+    found = default_dtype(value.value)
+    if found is None:
+        ctx.fail("FT208", f"{value.value} does not fit in 64 bits")
+    return found
+
+
+def materialise(ctx: Context, value: Operand, dtype: DType | None = None, shape: Shape | None = None) -> Value:
+    """A run-time value of the operand, cast to `dtype` and broadcast to `shape` where these are given."""
+    if isinstance(value, Tile):
+        converted = value.value if dtype is None else convert(ctx, value.value, dtype)
+        return converted if shape is None else broadcast(ctx, converted, shape)
+    target = own_dtype(ctx, value) if dtype is None else dtype
+    if value.dtype is not None and value.dtype != target:
+        return materialise(ctx, Tile(materialise(ctx, value)), target, shape)
+    if value.symbol is not None:
+        symbolic = _symbolic(ctx, value, target)
+        if symbolic is not None:
+            return symbolic if shape is None else broadcast(ctx, symbolic, shape)
+    return constant(ctx, number(ctx, value), target, shape or ())
+
+
+def constant(ctx: Context, value: Number, dtype: DType, shape: Shape = ()) -> Value:
+    """A `constant` operation: range-checked, and rounded as Python does."""
+    if dtype.is_float:
+        return ctx.emit("constant", (), TileType(dtype, shape), value=round_float(value, dtype))
+    if dtype.kind is Kind.BOOL:
+        return ctx.emit("constant", (), TileType(dtype, shape), value=bool(value))
+    if isinstance(value, float):
+        if not value.is_integer():
+            ctx.fail("FT206", f"the constant {value!r} is no whole number: it cannot become {dtype}")
+        value = int(value)
+    if not fits(int(value), dtype):
+        ctx.fail("FT208", f"the constant {value} is out of range of {dtype}")
+    return ctx.emit("constant", (), TileType(dtype, shape), value=int(value))
+
+
+def _symbolic(ctx: Context, value: Const, dtype: DType) -> Value | None:
+    """The constant parameter as a run-time value that keeps its name, where that is exact."""
+    raw = value.value
+    if isinstance(raw, bool):
+        if dtype != dtypes.BOOL:
+            return None
+        return ctx.emit("const_param", (), TileType(dtypes.BOOL), name=value.symbol)
+    if not isinstance(raw, int) or not fits(raw, dtypes.I32):
+        return None
+    exact = dtype in (dtypes.F32, dtypes.F64) and abs(raw) <= _EXACT_F32
+    if dtype not in (dtypes.I32, dtypes.I64) and not exact:
+        return None
+    read = ctx.emit("const_param", (), TileType(dtypes.I32), name=value.symbol)
+    return convert(ctx, read, dtype)
+
+
+def convert(ctx: Context, value: Value, dtype: DType, rounding: str | None = None) -> Value:
+    """`astype`: the operation that takes one element type to another; none when they are the same."""
+    source = tile_of(value).dtype
+    if source == dtype:
+        return value
+    result = TileType(dtype, tile_of(value).shape)
+    if source.is_float:
+        if dtype.is_float:
+            return ctx.emit("ftof", (value,), result, rounding=rounding)
+        return ctx.emit("ftoi", (value,), result)
+    if dtype.is_float:
+        return ctx.emit("itof", (value,), result)
+    if dtype.kind is Kind.BOOL:
+        zero = constant(ctx, 0, source, result.shape)
+        return ctx.emit("cmpi", (value, zero), result, predicate="not_equal")
+    if source.kind is Kind.BOOL or source.bits < dtype.bits:
+        return ctx.emit("exti", (value,), result)
+    return ctx.emit("bitcast" if source.bits == dtype.bits else "trunci", (value,), result)
+
+
+def reshape(ctx: Context, value: Value, shape: Shape) -> Value:
+    """`reshape`, or the value itself when the shape is the same."""
+    type_ = tile_of(value)
+    if same_shape(type_.shape, shape):
+        return value
+    return ctx.emit("reshape", (value,), TileType(type_.dtype, shape, type_.pointer))
+
+
+def broadcast(ctx: Context, value: Value, shape: Shape) -> Value:
+    """Reshape to the rank of `shape`, then broadcast, as cuTile Python does. The shape must fit."""
+    type_ = tile_of(value)
+    if same_shape(type_.shape, shape):
+        return value
+    ones = tuple(Size(1) for _ in range(len(shape) - type_.rank))
+    for have, want in zip(type_.shape, shape[len(ones) :], strict=True):
+        if have.value == want.value:
+            ctx.join_size(have, want)
+        elif have.symbol is not None:
+            ctx.pin(have.symbol)
+    full = ones + tuple(
+        Size(1) if h.value == 1 != w.value else h for h, w in zip(type_.shape, shape[len(ones) :], strict=True)
+    )
+    ranked = reshape(ctx, value, full)
+    if same_shape(full, shape):
+        return ranked
+    return ctx.emit("broadcast", (ranked,), TileType(type_.dtype, shape, type_.pointer))
+
+
+def broadcast_shape(ctx: Context, a: Shape, b: Shape) -> Shape:
+    """NumPy's rule; sizes that are unified under different names are pinned."""
+    rank = max(len(a), len(b))
+    left = (Size(1),) * (rank - len(a)) + a
+    right = (Size(1),) * (rank - len(b)) + b
+    out: list[Size] = []
+    for x, y in zip(left, right, strict=True):
+        if x.value == y.value:
+            out.append(ctx.join_size(x, y))
+        elif x.value == 1 or y.value == 1:
+            ctx.pin((x if x.value == 1 else y).symbol)
+            out.append(y if x.value == 1 else x)
+        else:
+            shown = [f"({', '.join(map(str, s))})" for s in (a, b)]
+            ctx.fail("FT204", f"shapes {shown[0]} and {shown[1]} do not broadcast: {x.value} against {y.value}")
+    return tuple(out)
+
+
+_CATEGORY = {Kind.BOOL: 0, Kind.SIGNED: 1, Kind.UNSIGNED: 1, Kind.FLOAT: 2, Kind.STORAGE: 2}
+
+
+def promote_dtypes(a: DType, b: DType) -> DType | None:
+    """The type of two typed operands together; None when they do not combine."""
+    if a == b:
+        return a
+    if Kind.STORAGE in (a.kind, b.kind):
+        return None
+    if _CATEGORY[a.kind] != _CATEGORY[b.kind]:
+        return a if _CATEGORY[a.kind] > _CATEGORY[b.kind] else b
+    if a.kind != b.kind:
+        return None
+    if a.bits == b.bits:
+        return None
+    return a if a.bits > b.bits else b
+
+
+def _literal_category(value: Number) -> int:
+    return 0 if isinstance(value, bool) else 1 if isinstance(value, int) else 2
+
+
+def is_loose(value: Operand) -> bool:
+    return isinstance(value, Const) and value.dtype is None
+
+
+def promote(ctx: Context, a: Operand, b: Operand) -> DType:
+    """The common type of two operands; a loose constant adapts to the other's category."""
+    if is_loose(a) and not is_loose(b):
+        a, b = b, a
+    first = own_dtype(ctx, a)
+    if is_loose(b) and not is_loose(a):
+        assert isinstance(b, Const) and isinstance(b.value, (bool, int, float))
+        if _literal_category(b.value) <= _CATEGORY[first.kind]:
+            return first
+        return own_dtype(ctx, b)
+    second = own_dtype(ctx, b)
+    found = promote_dtypes(first, second)
+    if found is None:
+        ctx.fail("FT203", f"{first} and {second} do not combine: convert one of them with `.astype(...)`")
+    return found
+
+
+def implicit_cast(ctx: Context, value: Operand, dtype: DType, what: str) -> Value:
+    """The cast that a store makes: allowed only where promotion of both types is the target."""
+    if is_loose(value):
+        assert isinstance(value, Const)
+        if isinstance(value.value, float) and not dtype.is_float:
+            ctx.fail("FT206", f"cannot implicitly cast the float constant to {dtype} in {what}")
+        return materialise(ctx, value, dtype)
+    source = own_dtype(ctx, value)
+    if source != dtype and promote_dtypes(source, dtype) != dtype:
+        ctx.fail(
+            "FT206", f"cannot implicitly cast {source} to {dtype} in {what}: write `.astype({_ct_name(dtype)})`"
+        )
+    return materialise(ctx, value, dtype)
+
+
+def _ct_name(dtype: DType) -> str:
+    stem = {"f": "ct.float", "bf": "ct.bfloat", "i": "ct.int", "u": "ct.uint", "tf": "ct.tfloat"}
+    head = dtype.name.rstrip("0123456789")
+    return f"{stem[head]}{dtype.bits}" if head in stem else "..."

@@ -1,0 +1,144 @@
+"""Abstract values: what an expression of a kernel stands for while the kernel is interpreted."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from ferrotile.program.dtypes import DType
+from ferrotile.program.ir import Value
+from ferrotile.program.types import ArrayType, TileType
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A value known at compile time. Loosely typed unless `dtype` is set; `symbol` names the constant parameter
+    that it is, and is lost by arithmetic."""
+
+    value: int | float | bool | str | None
+    symbol: str | None = None
+    dtype: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile known at run time; rank 0 is a scalar."""
+
+    value: Value
+
+    @property
+    def type(self) -> TileType:
+        type_ = self.value.type
+        assert isinstance(type_, TileType)
+        return type_
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    value: Value
+    name: str
+
+    @property
+    def type(self) -> ArrayType:
+        type_ = self.value.type
+        assert isinstance(type_, ArrayType)
+        return type_
+
+
+@dataclass(frozen=True, slots=True)
+class TupleOf:
+    items: tuple[Abstract, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DTypeOf:
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Global:
+    """A name of another module, by its dotted name: `cuda.tile.load`, `math.inf`; `builtins.min` for a builtin."""
+
+    dotted: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A helper function or lambda; `closure` is the frame it was made in, None at module level."""
+
+    node: ast.FunctionDef | ast.Lambda
+    closure: object | None = None
+
+    @property
+    def name(self) -> str:
+        return self.node.name if isinstance(self.node, ast.FunctionDef) else "lambda"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    receiver: Abstract
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOf:
+    start: Abstract
+    stop: Abstract
+    step: Abstract
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """`ct.static_iter(...)`: what a `for` unrolls."""
+
+    items: tuple[Abstract, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A name without one value here: set on one path only, or of different types. An error when used."""
+
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """The value of an expression that was refused already."""
+
+
+Abstract = (
+    Const | Tile | Array | TupleOf | DTypeOf | Global | Function | Method | RangeOf | Static | Unusable | Poison
+)
+
+NONE = Const(None)
+
+
+def describe(value: Abstract) -> str:
+    """What a message calls the value."""
+    match value:
+        case Const(value=constant, dtype=dtype):
+            return repr(constant) if dtype is None else f"{dtype}({constant!r})"
+        case Tile():
+            if not value.type.rank:
+                return f"a scalar of {value.type.dtype}"
+            shape = ", ".join(map(str, value.type.shape))
+            return f"a tile of {value.type.dtype} with shape ({shape})"
+        case Array(name=name):
+            return f"the array `{name}`"
+        case TupleOf(items=items):
+            return f"a tuple of {len(items)}"
+        case DTypeOf(dtype=dtype):
+            return f"the element type {dtype}"
+        case Global(dotted=dotted):
+            return f"`{dotted.removeprefix('builtins.')}`"
+        case Function():
+            return f"the function `{value.name}`"
+        case Method(name=name):
+            return f"the method `{name}`"
+        case RangeOf():
+            return "a range"
+        case Static():
+            return "a static_iter"
+        case Unusable() | Poison():
+            return "an unusable value"

@@ -1,0 +1,222 @@
+"""Shapes the program so that cutile 0.5 can express it: folded constants, `for` without `break`, structured returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ferrotile.passes.uses import definitions, eliminate_dead, loop_ends, next_id, rewrite, substitute
+from ferrotile.program.dtypes import BOOL, I32, Kind
+from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Terminator, Value
+from ferrotile.program.types import TileType, ViewType
+
+_EXACT_FLOAT = 1 << 24
+
+
+def legalise(program: Program) -> Program:
+    """The same kernel in forms the target has."""
+    program = eliminate_dead(program)
+    program = _fold_constants(program)
+    program = _count_tiles(program)
+    program = _simple_remainder(program)
+    program = _drop_empty_loops(program)
+    program = _without_break_in_for(program)
+    program = replace(program, body=_structure_returns(program.body))
+    return eliminate_dead(program)
+
+
+def _constant_value(value: Value, defined: Mapping[int, Statement]) -> int | float | bool | None:
+    source = defined.get(value.id)
+    if isinstance(source, Operation) and source.opcode == "constant":
+        number = source.attribute("value")
+        return number if isinstance(number, (int, float)) else None
+    return None
+
+
+def _fold_constants(program: Program) -> Program:
+    """Reshapes and broadcasts of constants, and small integer constants made floats, are constants."""
+    defined: dict[int, Statement] = dict(definitions(program.body))
+
+    def fold(s: Statement) -> Sequence[Statement]:
+        if not isinstance(s, Operation) or s.opcode not in ("reshape", "broadcast", "itof"):
+            return (s,)
+        number = _constant_value(s.operands[0], defined)
+        kind = s.result.type
+        if number is None or not isinstance(kind, TileType):
+            return (s,)
+        if s.opcode == "itof":
+            if kind.dtype.name not in ("f32", "f64") or abs(number) > _EXACT_FLOAT:
+                return (s,)
+            number = float(number)
+        folded = replace(s, opcode="constant", operands=(), attributes=(("value", number),))
+        defined[s.result.id] = folded
+        return (folded,)
+
+    return replace(program, body=rewrite(program.body, fold))
+
+
+def _count_tiles(program: Program) -> Program:
+    """A loop up to `cdiv(array extent, tile)` whose counter indexes that array's tiles counts the view's tiles."""
+    defined = definitions(program.body)
+    fresh = next_id(program)
+
+    def count(s: Statement) -> Sequence[Statement]:
+        nonlocal fresh
+        if not isinstance(s, For):
+            return (s,)
+        upper = defined.get(s.upper.id)
+        if not isinstance(upper, Operation) or upper.opcode != "divi" or upper.attribute("rounding") != "positive_inf":
+            return (s,)
+        extent = defined.get(upper.operands[0].id)
+        tile = _number(upper.operands[1], defined, program)
+        if not isinstance(extent, Operation) or extent.opcode != "extent" or tile is None:
+            return (s,)
+        for load in s.body.statements:
+            if not isinstance(load, Operation) or load.opcode != "load_view":
+                continue
+            view = load.operands[0].type
+            make = defined.get(load.operands[0].id)
+            if not isinstance(view, ViewType) or not isinstance(make, Operation):
+                continue
+            for d, index in enumerate(load.operands[1:]):
+                fits = view.dim_map[d] == extent.attribute("axis") and view.tile[d].value == tile
+                if index.id == s.variable.id and make.operands[0].id == extent.operands[0].id and fits:
+                    made, tiles = Value(fresh, view), Value(fresh + 1, TileType(I32))
+                    fresh += 2
+                    return (
+                        replace(make, results=(made,)),
+                        Operation("num_tiles", (made,), (tiles,), (("axis", d),), s.span),
+                        replace(s, upper=tiles),
+                    )
+        return (s,)
+
+    return replace(program, body=rewrite(program.body, count))
+
+
+def _number(value: Value, defined: Mapping[int, Statement], program: Program) -> int | None:
+    source = defined.get(value.id)
+    if isinstance(source, Operation) and source.opcode == "const_param":
+        return next((int(c.value) for c in program.constants if c.name == source.attribute("name")), None)
+    number = _constant_value(value, defined)
+    return int(number) if number is not None else None
+
+
+def _simple_remainder(program: Program) -> Program:
+    """Python's `%` of two numbers that are not negative is the plain remainder."""
+    from ferrotile.passes.affine import non_negative
+
+    defined = definitions(program.body)
+
+    def simplify(s: Statement) -> Sequence[Statement]:
+        if not isinstance(s, Operation) or s.opcode != "select" or len(s.operands) != 3:
+            return (s,)
+        _, fixed, plain = s.operands
+        source, add = defined.get(plain.id), defined.get(fixed.id)
+        if (
+            isinstance(source, Operation)
+            and isinstance(add, Operation)
+            and source.opcode == "remi"
+            and add.opcode == "addi"
+            and {v.id for v in add.operands} == {plain.id, source.operands[1].id}
+            and all(non_negative(v, defined) for v in source.operands)
+        ):
+            return (replace(source, results=s.results),)
+        return (s,)
+
+    return replace(program, body=rewrite(program.body, simplify))
+
+
+def _drop_empty_loops(program: Program) -> Program:
+    """Loops over constant empty ranges, which the assembler refuses, leave their initial values."""
+    defined = definitions(program.body)
+    mapping: dict[int, Value] = {}
+
+    def drop(s: Statement) -> Sequence[Statement]:
+        if not isinstance(s, For):
+            return (s,)
+        lower, upper = (_number(v, defined, program) for v in (s.lower, s.upper))
+        if lower is None or upper is None or lower < upper:
+            return (s,)
+        mapping.update((r.id, i) for r, i in zip(s.results, s.initial, strict=True))
+        return ()
+
+    body = rewrite(program.body, drop)
+    return replace(program, body=substitute(body, mapping))
+
+
+def _without_break_in_for(program: Program) -> Program:
+    """A `for` with a `break` becomes a counting loop, for cutile's `for` has no `break`."""
+    fresh = next_id(program)
+
+    def new(name: str | None = None) -> Value:
+        nonlocal fresh
+        fresh += 1
+        return Value(fresh - 1, TileType(I32), name)
+
+    def ends(block: Block, loop: For, top: bool) -> Block:
+        statements = [
+            replace(s, then=ends(s.then, loop, False), otherwise=ends(s.otherwise, loop, False))
+            if isinstance(s, If)
+            else s
+            for s in block.statements
+        ]
+        end = block.terminator
+        if end.kind is End.CONTINUE or (top and end.kind is End.YIELD):
+            after = new()
+            statements.append(Operation("addi", (loop.variable, loop.step), (after,), (), loop.span))
+            end = Terminator(End.CONTINUE, (after, *end.values))
+        elif end.kind is End.BREAK:
+            end = replace(end, values=(loop.variable, *end.values))
+        return Block(tuple(statements), end)
+
+    def convert(s: Statement) -> Sequence[Statement]:
+        if not isinstance(s, For) or not any(t.kind is End.BREAK for t in loop_ends(s.body)):
+            return (s,)
+        body = ends(s.body, s, True)
+        inside = Value(new().id, TileType(BOOL))
+        test = Operation("cmpi", (s.variable, s.upper), (inside,), (("predicate", "less_than"),), s.span)
+        head = If(
+            inside,
+            Block((), Terminator(End.YIELD)),
+            Block((), Terminator(End.BREAK, (s.variable, *s.arguments))),
+            (),
+            s.span,
+        )
+        return (
+            Loop(
+                (s.lower, *s.initial),
+                (s.variable, *s.arguments),
+                Block((test, head, *body.statements), body.terminator),
+                (new(), *s.results),
+                s.span,
+            ),
+        )
+
+    return replace(program, body=rewrite(program.body, convert))
+
+
+def _structure_returns(block: Block) -> Block:
+    """What follows an `if` with a `return` in one branch moves into the other branch."""
+    out: list[Statement] = []
+    for position, s in enumerate(block.statements):
+        if isinstance(s, If) and End.RETURN in (s.then.terminator.kind, s.otherwise.terminator.kind):
+            rest = Block(block.statements[position + 1 :], block.terminator)
+            done = s.then.terminator.kind is End.RETURN
+            live = s.otherwise if done else s.then
+            if live.terminator.kind is End.YIELD:
+                mapping = {r.id: v for r, v in zip(s.results, live.terminator.values, strict=True)}
+                rest = substitute(rest, mapping)
+                live = Block((*live.statements, *rest.statements), Terminator(End.YIELD))
+            live = _structure_returns(live)
+            gone = replace(s.then if done else s.otherwise, terminator=Terminator(End.YIELD))
+            live = replace(live, terminator=Terminator(End.YIELD))
+            then, otherwise = (gone, live) if done else (live, gone)
+            out.append(replace(s, then=then, otherwise=otherwise, results=()))
+            return Block(tuple(out), block.terminator)
+        out.append(s)
+    return Block(tuple(out), block.terminator)
+
+
+def is_storage_float(kind: TileType) -> bool:
+    """Whether arithmetic on the type does not exist."""
+    return kind.dtype.kind is Kind.STORAGE

@@ -1,0 +1,241 @@
+"""Walking, rewriting and pruning of kernel programs: what every pass stands on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Terminator, Value
+from ferrotile.program.operations import OPERATIONS, Effect
+from ferrotile.program.types import ArrayType
+
+Rewriter = Callable[[Statement], Sequence[Statement]]
+
+
+def regions(statement: Statement) -> tuple[Block, ...]:
+    """The blocks directly inside a statement."""
+    match statement:
+        case Operation():
+            return ()
+        case If():
+            return (statement.then, statement.otherwise)
+        case For() | Loop():
+            return (statement.body,)
+
+
+def operands(statement: Statement) -> tuple[Value, ...]:
+    """Values that the statement itself reads, those of its regions left out."""
+    match statement:
+        case Operation():
+            return statement.operands
+        case If():
+            return (statement.condition,)
+        case For():
+            return (statement.lower, statement.upper, statement.step, *statement.initial)
+        case Loop():
+            return statement.initial
+
+
+def walk(block: Block) -> Iterator[Statement]:
+    """Every statement, outer before inner, in program order."""
+    for statement in block.statements:
+        yield statement
+        for region in regions(statement):
+            yield from walk(region)
+
+
+def operations(block: Block) -> Iterator[Operation]:
+    """Every operation in program order."""
+    return (s for s in walk(block) if isinstance(s, Operation))
+
+
+def terminators(block: Block) -> Iterator[Terminator]:
+    """Every terminator in the block, nested ones included."""
+    for statement in block.statements:
+        for region in regions(statement):
+            yield from terminators(region)
+    yield block.terminator
+
+
+def loop_ends(body: Block) -> Iterator[Terminator]:
+    """The terminators that act on the loop whose body this is."""
+    for statement in body.statements:
+        if isinstance(statement, If):
+            for region in (statement.then, statement.otherwise):
+                yield from (t for t in loop_ends(region) if t.kind in (End.CONTINUE, End.BREAK))
+    yield body.terminator
+
+
+def definitions(block: Block) -> dict[int, Statement]:
+    """The statement that defines each value (region arguments map to their loop)."""
+    found: dict[int, Statement] = {}
+    for statement in walk(block):
+        values = statement.results
+        if isinstance(statement, For):
+            values = (*values, *statement.arguments, statement.variable)
+        elif isinstance(statement, Loop):
+            values = (*values, *statement.arguments)
+        found.update((value.id, statement) for value in values)
+    return found
+
+
+def count_uses(block: Block) -> Counter[int]:
+    """How often each value is read."""
+    counts: Counter[int] = Counter()
+    for statement in walk(block):
+        counts.update(v.id for v in operands(statement))
+    for terminator in terminators(block):
+        counts.update(v.id for v in terminator.values)
+    return counts
+
+
+def next_id(program: Program) -> int:
+    """An id above every value's."""
+    ids = [parameter.value.id for parameter in program.parameters]
+    ids.extend(definitions(program.body))
+    return max(ids, default=0) + 1
+
+
+def substitute(block: Block, mapping: Mapping[int, Value]) -> Block:
+    """The block with values replaced wherever they are read."""
+    if not mapping:
+        return block
+
+    def one(value: Value) -> Value:
+        while value.id in mapping:
+            value = mapping[value.id]
+        return value
+
+    def many(values: Sequence[Value]) -> tuple[Value, ...]:
+        return tuple(map(one, values))
+
+    def statement(s: Statement) -> Statement:
+        match s:
+            case Operation():
+                return replace(s, operands=many(s.operands))
+            case If():
+                return replace(s, condition=one(s.condition), then=visit(s.then), otherwise=visit(s.otherwise))
+            case For():
+                return replace(s, lower=one(s.lower), upper=one(s.upper), step=one(s.step),
+                               initial=many(s.initial), body=visit(s.body))  # fmt: skip
+            case Loop():
+                return replace(s, initial=many(s.initial), body=visit(s.body))
+
+    def visit(b: Block) -> Block:
+        return Block(
+            tuple(map(statement, b.statements)), replace(b.terminator, values=many(b.terminator.values))
+        )
+
+    return visit(block)
+
+
+def rewrite(block: Block, rewriter: Rewriter) -> Block:
+    """Inner regions first, then each statement replaced by what `rewriter` returns for it."""
+    out: list[Statement] = []
+    for statement in block.statements:
+        match statement:
+            case If():
+                statement = replace(
+                    statement,
+                    then=rewrite(statement.then, rewriter),
+                    otherwise=rewrite(statement.otherwise, rewriter),
+                )
+            case For() | Loop():
+                statement = replace(statement, body=rewrite(statement.body, rewriter))
+            case Operation():
+                pass
+        out.extend(rewriter(statement))
+    return Block(tuple(out), block.terminator)
+
+
+def _keep(values: tuple[Value, ...], kept: Sequence[int]) -> tuple[Value, ...]:
+    return tuple(values[k] for k in kept)
+
+
+def _keep_ends(body: Block, kept: Sequence[int]) -> Block:
+    """The loop body with only the kept positions in the terminators that act on the loop."""
+
+    def visit(block: Block, top: bool) -> Block:
+        statements = tuple(
+            replace(s, then=visit(s.then, False), otherwise=visit(s.otherwise, False)) if isinstance(s, If) else s
+            for s in block.statements
+        )
+        end = block.terminator
+        if top or end.kind in (End.CONTINUE, End.BREAK):
+            end = replace(end, values=_keep(end.values, kept))
+        return Block(statements, end)
+
+    return visit(body, True)
+
+
+def _prune_loop(loop: For | Loop, counts: Counter[int], mapping: dict[int, Value]) -> For | Loop:
+    ends = [t for t in loop_ends(loop.body) if t.kind is not End.RETURN]
+    kept = []
+    for k, argument in enumerate(loop.arguments):
+        result = loop.results[k]
+        own = sum(t.values[k].id == argument.id for t in ends)
+        if own == len(ends):
+            mapping[argument.id] = mapping[result.id] = loop.initial[k]
+        elif counts[result.id] or counts[argument.id] > own:
+            kept.append(k)
+    if len(kept) == len(loop.arguments):
+        return loop
+    return replace(
+        loop,
+        initial=_keep(loop.initial, kept),
+        arguments=_keep(loop.arguments, kept),
+        results=_keep(loop.results, kept),
+        body=_keep_ends(loop.body, kept),
+    )
+
+
+def _prune_if(statement: If, counts: Counter[int]) -> tuple[If, ...]:
+    kept = [k for k, r in enumerate(statement.results) if counts[r.id]]
+
+    def branch(block: Block) -> Block:
+        if block.terminator.kind is not End.YIELD:
+            return block
+        return Block(block.statements, replace(block.terminator, values=_keep(block.terminator.values, kept)))
+
+    pruned = replace(
+        statement,
+        then=branch(statement.then),
+        otherwise=branch(statement.otherwise),
+        results=_keep(statement.results, kept),
+    )
+    idle = all(not b.statements and b.terminator.kind is End.YIELD for b in (pruned.then, pruned.otherwise))
+    return () if idle and not kept else (pruned,)
+
+
+def eliminate_dead(program: Program) -> Program:
+    """Without pure operations and loads that nobody reads, dead carries and unchanged carries."""
+    while True:
+        counts = count_uses(program.body)
+        mapping: dict[int, Value] = {}
+
+        def prune(s: Statement, counts: Counter[int] = counts, mapping: dict[int, Value] = mapping) -> Sequence[Statement]:
+            match s:
+                case Operation():
+                    effect = OPERATIONS[s.opcode].effect
+                    live = effect not in (Effect.PURE, Effect.READ) or any(counts[r.id] for r in s.results)
+                    return (s,) if live else ()
+                case If():
+                    return _prune_if(s, counts)
+                case For() | Loop():
+                    return (_prune_loop(s, counts, mapping),)
+
+        body = substitute(rewrite(program.body, prune), mapping)
+        if body == program.body:
+            return program
+        program = replace(program, body=body)
+
+
+def array_of(value: Value, defined: Mapping[int, Statement]) -> Value | None:
+    """The array parameter behind a view or pointer value."""
+    while not isinstance(value.type, ArrayType):
+        statement = defined.get(value.id)
+        if not isinstance(statement, Operation) or not statement.operands:
+            return None
+        value = statement.operands[0]
+    return value

@@ -1,0 +1,171 @@
+"""A planned kernel as the text of a `#[cutile::module]`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ferrotile.passes import naming
+from ferrotile.passes.plan import ArrayPlan, Form, Plan
+from ferrotile.passes.uses import operations
+from ferrotile.program.ir import Program, Value
+from ferrotile.program.types import ArrayType, TileType
+from ferrotile.rust.expressions import Unsupported
+from ferrotile.rust.safety import Helper
+from ferrotile.rust.statements import Body, TooWide
+from ferrotile.rust.types import Spelling
+from ferrotile.rust.values import Scope, Values, Variable
+from ferrotile.rust.writer import Writer
+from ferrotile.syntax.span import Span
+from ferrotile.translation import Entry, Output, RustParameter, SourceMap, UnsafeCount
+
+_TRIES = 400
+_END = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The text of one kernel's module and what callers need to know of it."""
+
+    text: str
+    entry: Entry
+    source_map: SourceMap
+    unsafe: UnsafeCount
+    outputs: tuple[Output, ...]
+    helpers: tuple[Helper, ...]
+    body: tuple[str, ...]
+    """The entry's own lines, as inside the module: what `render_file` merges."""
+
+
+def emit(plan: Plan, comments: Sequence[tuple[Span, str]] = ()) -> Emitted:
+    """The module of one kernel. Raises `Unsupported` for what the target cannot say."""
+    forced: set[int] = set()
+    for _ in range(_TRIES):
+        try:
+            return _attempt(plan, comments, forced)
+        except TooWide as wide:
+            forced.add(wide.value)
+    raise AssertionError("line breaking does not settle")
+
+
+def _placed(program: Program, comments: Sequence[tuple[Span, str]]) -> list[tuple[int, str]]:
+    """Each comment with the source offset before whose statement it goes: a trailing one with its own statement."""
+    spans = sorted({o.span for o in operations(program.body)}, key=lambda s: (s.start, -s.end))
+    placed = []
+    for span, text in comments:
+        if not program.span.start <= span.start < program.span.end:
+            continue
+        close = [s.start for s in spans if 0 <= span.start - s.end <= 6]
+        placed.append((min(close) if close else span.start, text))
+    return sorted(placed, key=lambda p: p[0])
+
+
+def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int]) -> Emitted:
+    program = plan.program
+    generic = {c.name: str(c.value).lower() for c in program.constants if not c.pinned}
+    row = next((a.row for a in plan.arrays if a.row is not None and a.row.symbol), None)
+    if row is not None:
+        generic = {**generic, "ROW": str(row.value)}
+    spelling = Spelling(generic)
+    arrays = {p.name for p in program.parameters if isinstance(p.value.type, ArrayType)}
+    scope = Scope(arrays | set(generic) | {"load_first", "store_row"})
+    values = Values(program, forced)
+    writer = Writer(8)
+    body = Body(plan, values, scope, spelling, writer, _placed(program, comments), forced)
+    for parameter in program.parameters:
+        if parameter.name in arrays:
+            body.variables[parameter.value.id] = Variable(parameter.name, _END)
+        else:
+            last = values.last_use(parameter.value)
+            body.variables[parameter.value.id] = scope.declare(parameter.name, 0, last)
+    body.block(program.body)
+    parameters = [_parameter(p.value, body.variables[p.value.id].name, plan, spelling) for p in program.parameters]
+    used = [name for name in generic if name in spelling.used]
+    name = naming.item(program.name)
+    entry_lines = _entry(name, used, generic, parameters, writer.lines)
+    helpers = tuple(body.memory.helpers.values())
+    text, first = _module(name, helpers, entry_lines)
+    offset = first + len(entry_lines) - len(writer.lines) - 1
+    pairs = tuple((offset + k, span) for k, span in enumerate(writer.spans) if span != Span(0, 0))
+    entry = Entry(
+        name,
+        name,
+        tuple(_abi(p.value, p.name, plan) for p in program.parameters),
+        tuple(generic[n] for n in used),
+        plan.hypotheses,
+    )
+    outputs = tuple(Output(a.name, a.form.value, a.reason) for a in plan.arrays if a.form is not Form.READ)
+    count = text.count("unsafe {")
+    assumed = body.memory.assumed
+    head = ((first, program.name_span), *pairs)
+    return Emitted(
+        text, entry, SourceMap(head), UnsafeCount(count - assumed, assumed), outputs, helpers, tuple(entry_lines)
+    )
+
+
+def _parameter(value: Value, name: str, plan: Plan, spelling: Spelling) -> str:
+    if isinstance(value.type, ArrayType):
+        array = plan.array(value.id)
+        if array.form in (Form.OWNED, Form.OWNED_ROW):
+            return f"{name}: &mut Tensor<{array.dtype}, {spelling.braces(array.tile)}>"
+        return f"{name}: &Tensor<{array.dtype}, {{ [{', '.join(['-1'] * array.rank)}] }}>"
+    assert isinstance(value.type, TileType)
+    return f"{name}: {value.type.dtype}"
+
+
+def _abi(value: Value, name: str, plan: Plan) -> RustParameter:
+    if not isinstance(value.type, ArrayType):
+        return RustParameter(name, "scalar")
+    array: ArrayPlan = plan.array(value.id)
+    strides = (*[-1] * (array.rank - 1), 1)
+    if array.form in (Form.OWNED, Form.OWNED_ROW):
+        return RustParameter(name, "tensor_mut", array.rank, strides, tuple(s.value for s in array.tile))
+    return RustParameter(name, "tensor", array.rank, strides)
+
+
+def _entry(
+    name: str, used: list[str], generic: dict[str, str], parameters: list[str], body: list[str]
+) -> list[str]:
+    kinds = {n: "bool" if generic[n] in ("true", "false") else "i32" for n in used}
+    generics = f"<{', '.join(f'const {n}: {kinds[n]}' for n in used)}>" if used else ""
+    lines = ["    #[cutile::entry()]"]
+    one = f"    fn {name}{generics}({', '.join(parameters)}) {{"
+    if len(one) <= 100:
+        lines.append(one)
+    else:
+        lines.extend([f"    fn {name}{generics}(", *(f"        {p}," for p in parameters), "    ) {"])
+    return [*lines, *body, "    }"]
+
+
+def _module(name: str, helpers: Sequence[Helper], entry: Sequence[str]) -> tuple[str, int]:
+    lines = ["#[cutile::module]", f"mod {name} {{", "    use cutile::core::*;"]
+    for helper in helpers:
+        lines.extend(["", *helper.lines])
+    lines.append("")
+    first = len(lines)
+    lines.extend([*entry, "}"])
+    return "\n".join(lines) + "\n", first
+
+
+def render_file(stem: str, kernels: Sequence[Emitted]) -> str:
+    """All kernels of a file in one module, shared helpers once."""
+    lines = ["#[cutile::module]", f"mod {naming.item(stem)} {{", "    use cutile::core::*;"]
+    seen: dict[str, tuple[str, ...]] = {}
+    renamed: list[tuple[str, ...]] = []
+    for kernel in kernels:
+        body = "\n".join(kernel.body)
+        for helper in kernel.helpers:
+            name, number = helper.name, 2
+            text = helper.lines
+            while name in seen and seen[name] != tuple(t.replace(f"fn {helper.name}", f"fn {name}") for t in text):
+                name, number = f"{helper.name}_{number}", number + 1
+            if name not in seen:
+                seen[name] = tuple(t.replace(f"fn {helper.name}", f"fn {name}") for t in text)
+            body = body.replace(f"{helper.name}(", f"{name}(")
+        renamed.append(tuple(body.split("\n")))
+    for helper_lines in (*seen.values(), *renamed):
+        lines.extend(["", *helper_lines])
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+__all__ = ["Emitted", "Unsupported", "emit", "render_file"]

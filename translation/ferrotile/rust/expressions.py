@@ -1,0 +1,297 @@
+"""One operation as a Rust expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ferrotile.program.dtypes import F32, DType, Kind
+from ferrotile.program.ir import Operation, Value
+from ferrotile.program.types import Shape, TileType
+from ferrotile.rust.layout import Code, array, atom, binary, call, method, negative
+from ferrotile.rust.targets import cutile_0_5 as target
+from ferrotile.rust.types import Spelling, literal
+from ferrotile.rust.values import Values
+from ferrotile.syntax.span import Span
+
+Operand = Callable[[Value], Code]
+
+
+class Unsupported(Exception):
+    """The target has no form for an operation: a diagnostic, not a failure of ferrotile."""
+
+    def __init__(self, code: str, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.code, self.message, self.span = code, message, span
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Operands in the three ways that expressions need them: as is, as tiles that a call accepts, as scalars."""
+
+    raw: Operand
+    tile: Operand
+    scalar: Operand
+    values: Values
+    spelling: Spelling
+    axes: tuple[int, int, int]
+    bind: Callable[[str, str, Code], Code]
+    """Bind an expression to a typed local before the statement: wish, type, code."""
+
+
+def tile_type(value: Value) -> TileType:
+    """The tile type of a value that has one."""
+    assert isinstance(value.type, TileType)
+    return value.type
+
+
+def constant_code(op: Operands, value: int | float | bool, dtype: DType, shape: Shape) -> Code:
+    """`constant(v, shape![..])`; goes through another type where the literal would be read wrongly."""
+    spelled = atom(op.spelling.shape(shape))
+    text = literal(value, dtype, True)
+    if text is not None:
+        return call("constant", negative(text) if text.startswith("-") else atom(text), spelled)
+    if dtype.is_integer:
+        signed = DType(f"i{dtype.bits}", Kind.SIGNED, dtype.bits)
+        bits = literal(int(value) - 2**dtype.bits, signed, True)
+        assert bits is not None
+        inner = op.bind("bits", op.spelling.tile(signed, shape), call("constant", atom(bits), spelled))
+        return call("bitcast", inner)
+    if dtype is F32 and value != value:
+        signed = DType("i32", Kind.SIGNED, 32)
+        inner = op.bind("bits", op.spelling.tile(signed, shape), call("constant", atom("2143289344"), spelled))
+        return call("bitcast", inner)
+    wide = op.bind("wide", op.spelling.tile(F32, shape), constant_code(op, float(value), F32, shape))
+    return call("convert_tile", wide)
+
+
+def _mode(operation: Operation, name: str) -> Code:
+    flag = {"ftz": "ftz", "nan": "propagate_nan"}.get(name)
+    if flag is not None:
+        return atom(f"{name}::{'Enabled' if operation.attribute(flag) else 'Disabled'}")
+    if name == "overflow":
+        return atom("overflow::None")
+    return rounding(operation)
+
+
+def rounding(operation: Operation) -> Code:
+    """`rounding::NearestEven`"""
+    way = str(operation.attribute("rounding") or "nearest_even")
+    if way not in target.ROUNDING:
+        raise Unsupported("FT302", f"Rounding mode `{way}` cannot be written in cutile 0.5.", operation.span)
+    return atom(f"rounding::{target.ROUNDING[way]}")
+
+
+def expression(operation: Operation, op: Operands) -> Code:
+    """The expression of a pure operation with one result."""
+    kind = operation.result.type
+    code = operation.opcode
+    a = operation.operands
+    match code:
+        case "block_id":
+            return call("program_id", atom(str(op.axes[int(str(operation.attribute("axis")))])))
+        case "num_blocks":
+            return atom(f"get_num_tile_blocks().{op.axes[int(str(operation.attribute('axis')))]}")
+        case "const_param":
+            name = str(operation.attribute("name"))
+            op.spelling.used.add(name)
+            return atom(name)
+        case "extent":
+            return atom(f"{op.raw(a[0]).text}.shape()[{operation.attribute('axis')}]")
+        case "num_tiles":
+            return call("num_tiles", atom(f"&{op.raw(a[0]).text}"), atom(str(operation.attribute("axis"))))
+        case "base_pointer":
+            return call("pointer_to_tile", method(op.raw(a[0]), "as_ptr"))
+        case "offset":
+            return method(op.raw(a[0]), "offset_tile", op.tile(a[1]))
+    assert isinstance(kind, TileType)
+    match code:
+        case "constant":
+            return _constant(operation, kind, op)
+        case "iota":
+            return call("iota", atom(op.spelling.shape(kind.shape)))
+        case "reshape":
+            return _reshape(operation, kind, op)
+        case "broadcast":
+            return _broadcast(operation, kind, op)
+        case "permute":
+            axes = operation.attribute("axes")
+            assert isinstance(axes, tuple)
+            return call("permute", op.tile(a[0]), atom(f"const_array![{', '.join(map(str, axes))}]"))
+        case "cat":
+            return call("cat", op.tile(a[0]), op.tile(a[1]), atom(str(operation.attribute("axis"))))
+        case "extract":
+            return call("extract", op.tile(a[0]), array(*(op.tile(v) for v in a[1:])))
+        case "select":
+            return call("select", op.tile(a[0]), op.tile(a[1]), op.tile(a[2]))
+        case "exti" | "bitcast":
+            return call(code, op.tile(a[0]))
+        case "trunci":
+            return _truncate(operation, kind, op)
+        case "itof" | "ftof" | "ftoi":
+            return _convert(operation, kind, op)
+        case "cmpi" | "cmpf":
+            return _compare(operation, op)
+        case "reduce":
+            return _reduce(operation, op)
+        case "mmaf" | "mmai":
+            return _matrix(operation, op)
+        case "divi":
+            return _divide(operation, op)
+        case "mini" | "maxi" | "minf" | "maxf":
+            return _extreme(operation, op)
+        case _:
+            return _arithmetic(operation, op)
+
+
+def _constant(operation: Operation, kind: TileType, op: Operands) -> Code:
+    value = operation.attribute("value")
+    assert isinstance(value, (int, float))
+    if not kind.shape:
+        text = literal(value, kind.dtype, False)
+        if text is not None:
+            return negative(text) if text.startswith("-") else atom(text)
+        tile = op.bind("fill", op.spelling.tile(kind.dtype, ()), constant_code(op, value, kind.dtype, ()))
+        return call("tile_to_scalar", tile)
+    return constant_code(op, value, kind.dtype, kind.shape)
+
+
+def _scalar_like(value: Value, op: Operands) -> bool:
+    return not tile_type(value).shape and not op.values.is_tile0(value) and not tile_type(value).pointer
+
+
+def _receiver(value: Value, op: Operands) -> Code:
+    """An operand that a method is called on: a literal is bound first."""
+    code = op.raw(value)
+    if code.text[:1].isdigit() or code.text.startswith("-") or code.text in ("true", "false"):
+        return op.bind("s", op.spelling.value(tile_type(value)), code)
+    return code
+
+
+def _reshape(operation: Operation, kind: TileType, op: Operands) -> Code:
+    (source,) = operation.operands
+    shape = atom(op.spelling.shape(kind.shape))
+    if not kind.shape and _scalar_like(source, op):
+        return op.tile(source)
+    if _scalar_like(source, op):
+        return method(_receiver(source, op), "broadcast", shape)
+    return method(op.tile(source), "reshape", shape)
+
+
+def _broadcast(operation: Operation, kind: TileType, op: Operands) -> Code:
+    (source,) = operation.operands
+    shape = atom(op.spelling.shape(kind.shape))
+    inner = op.values.defined.get(source.id)
+    if isinstance(inner, Operation) and inner.opcode == "reshape" and op.values.is_inline(source):
+        scalar = inner.operands[0]
+        if _scalar_like(scalar, op):
+            return method(_receiver(scalar, op), "broadcast", shape)
+    return method(op.tile(source), "broadcast", shape)
+
+
+def _truncate(operation: Operation, kind: TileType, op: Operands) -> Code:
+    (source,) = operation.operands
+    wide = tile_type(source)
+    if wide.dtype.name not in target.WIDE_INTEGERS:
+        raise Unsupported("FT302", f"`{wide.dtype}` to `{kind.dtype}` has no form in cutile 0.5.", operation.span)
+    shape = wide.shape
+    typed = op.spelling.tile(wide.dtype, shape)
+    if wide.dtype.kind is Kind.SIGNED and kind.dtype.kind is Kind.SIGNED:
+        by = op.bind("bits", typed, constant_code(op, wide.dtype.bits - kind.dtype.bits, wide.dtype, shape))
+        moved = binary(binary(op.tile(source), "<<", by, 8), ">>", by, 8)
+        return call("trunci", moved, atom("overflow::NoSignedWrap"))
+    mask = op.bind("mask", typed, constant_code(op, 2**kind.dtype.bits - 1, wide.dtype, shape))
+    return call("trunci", binary(op.tile(source), "&", mask, 7), atom("overflow::NoUnsignedWrap"))
+
+
+def _convert(operation: Operation, kind: TileType, op: Operands) -> Code:
+    (source,) = operation.operands
+    way = operation.attribute("rounding")
+    if operation.opcode == "ftof" and way not in (None, "nearest_even"):
+        return call("ftof", op.tile(source), rounding(operation))
+    if _scalar_like(source, op) and not kind.shape:
+        return call(f"convert_scalar::<{kind.dtype}>", op.scalar(source))
+    return call("convert_tile", op.tile(source))
+
+
+def _compare(operation: Operation, op: Operands) -> Code:
+    a, b = operation.operands
+    kind = tile_type(a)
+    predicate = str(operation.attribute("predicate"))
+    if operation.opcode == "cmpf" and operation.attribute("ordering") == "unordered":
+        mode = atom(f"predicate::{target.PREDICATE[predicate]}")
+        return call("cmpf", op.tile(a), op.tile(b), mode, atom("cmp_ordering::Unordered"))
+    if not kind.shape and not op.values.is_tile0(operation.result):
+        return binary(op.scalar(a), target.COMPARE_SCALAR[predicate], op.scalar(b), 4)
+    if operation.opcode == "cmpi" and kind.dtype.name not in target.WIDE_INTEGERS:
+        return call("cmpi", op.tile(a), op.tile(b), atom(f"predicate::{target.PREDICATE[predicate]}"))
+    return call(target.COMPARE_TILE[predicate], op.tile(a), op.tile(b))
+
+
+def _reduce(operation: Operation, op: Operands) -> Code:
+    (source,) = operation.operands
+    dtype = tile_type(source).dtype
+    if dtype.name not in target.REDUCIBLE:
+        raise Unsupported("FT302", f"Reductions of `{dtype}` have no form in cutile 0.5; widen to i32 first.", operation.span)
+    name = f"reduce_{operation.attribute('function')}"
+    return call(name, op.tile(source), atom(str(operation.attribute("axis"))))
+
+
+def _matrix(operation: Operation, op: Operands) -> Code:
+    a, b, acc = operation.operands
+    kinds = {tile_type(a).dtype.kind, tile_type(b).dtype.kind}
+    code = [op.tile(v) for v in (a, b, acc)]
+    if operation.opcode == "mmai" and (len(kinds) > 1 or tile_type(a).rank > 2):
+        signs = [
+            atom(f"signedness::{'Unsigned' if tile_type(v).dtype.kind is Kind.UNSIGNED else 'Signed'}") for v in (a, b)
+        ]
+        return call("mmai", *code, *signs)
+    return call("mma" if tile_type(a).rank == 2 else "mmaf", *code)
+
+
+def _divide(operation: Operation, op: Operands) -> Code:
+    a, b = operation.operands
+    way = operation.attribute("rounding")
+    scalar = not tile_type(a).shape and not op.values.is_tile0(operation.result)
+    operand = op.scalar if scalar else op.raw
+    plain = tile_type(a).dtype.name in target.WIDE_INTEGERS
+    if plain and (way in (None, "zero") or (way == "negative_inf" and op.values.floor_is_plain(operation))):
+        return binary(operand(a), "/", operand(b), 10)
+    if scalar and way == "positive_inf":
+        return call("ceil_div", op.scalar(a), op.scalar(b))
+    return call("divi", op.tile(a), op.tile(b), atom(f"rounding::{target.ROUNDING[str(way or 'zero')]}"))
+
+
+def _extreme(operation: Operation, op: Operands) -> Code:
+    a, b = operation.operands
+    name = operation.opcode
+    if not tile_type(a).shape and not op.values.is_tile0(operation.result):
+        return call(name[:3], op.scalar(a), op.scalar(b))
+    if name.endswith("f") and not operation.attribute("propagate_nan") and not operation.attribute("ftz"):
+        return call(f"{name[:3]}_tile", op.tile(a), op.tile(b))
+    modes = target.FUNCTIONS[name][1]
+    return call(name, op.tile(a), op.tile(b), *(_mode(operation, m) for m in modes))
+
+
+def _arithmetic(operation: Operation, op: Operands) -> Code:
+    code, a = operation.opcode, operation.operands
+    kind = tile_type(a[0])
+    if code in target.OPERATORS:
+        symbol, precedence = target.OPERATORS[code]
+        if op.values.plain_operator(operation):
+            scalar = not kind.shape and not op.values.is_tile0(operation.result)
+            operand = op.scalar if scalar else (op.tile if not kind.shape else op.raw)
+            return binary(operand(a[0]), symbol, operand(a[1]), precedence)
+        if code not in target.NAMED:
+            raise Unsupported("FT302", f"`{code}` of `{kind.dtype}` has no form in cutile 0.5; widen to 32 bits.", operation.span)
+        modes = [_mode(operation, m) for m in ("rounding", "ftz")] if code in ("addf", "subf", "mulf", "divf") else []
+        return call(target.NAMED[code], op.tile(a[0]), op.tile(a[1]), *modes)
+    if code in target.WITH_ROUNDING and operation.attribute("rounding") in ("approx", "full"):
+        if operation.attribute("rounding") == "approx":
+            name = target.WITH_ROUNDING[code]
+            return atom(f"unsafe {{ {call(name, op.tile(a[0]), rounding(operation)).text} }}")
+        return call(code, op.tile(a[0]))
+    if code not in target.FUNCTIONS:
+        raise Unsupported("FT301", f"`{code}` has no translation yet.", operation.span)
+    name, modes_ = target.FUNCTIONS[code]
+    return call(name, *(op.tile(v) for v in a), *(_mode(operation, m) for m in modes_))

@@ -1,0 +1,80 @@
+"""cutile 0.5: how each operation of a kernel program is written, and what this version cannot say."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+OPERATORS = MappingProxyType(
+    {
+        "addi": ("+", 9), "subi": ("-", 9), "muli": ("*", 10), "addf": ("+", 9), "subf": ("-", 9), "mulf": ("*", 10),
+        "divf": ("/", 10), "remf": ("%", 10), "remi": ("%", 10), "shli": ("<<", 8), "shri": (">>", 8),
+        "andi": ("&", 7), "xori": ("^", 6), "ori": ("|", 5),
+    }
+)  # fmt: skip
+"""Opcode -> operator and Rust precedence."""
+
+NAMED = MappingProxyType({name: name for name in "addf subf mulf divf remf remi shri andi xori ori".split()})
+"""Opcode -> function, where the operator does not fit (rounding, 16-bit integers)."""
+
+FUNCTIONS = MappingProxyType(
+    {
+        **{n: (n, ()) for n in "exp log log2 sin cos tan sinh cosh tanh floor ceil absf negf absi pow atan2".split()},
+        "exp2": ("exp2", ("ftz",)),
+        "rsqrt": ("rsqrt", ("ftz",)),
+        "sqrt": ("sqrt", ("rounding", "ftz")),
+        "fma": ("fma", ("rounding", "ftz")),
+        "negi": ("negi", ("overflow",)),
+        "mini": ("mini", ()),
+        "maxi": ("maxi", ()),
+        "minf": ("minf", ("nan", "ftz")),
+        "maxf": ("maxf", ("nan", "ftz")),
+    }
+)  # fmt: skip
+"""Opcode -> function and the modes it takes after its operands."""
+
+ROUNDING = MappingProxyType(
+    {
+        "nearest_even": "NearestEven", "zero": "Zero", "negative_inf": "NegativeInf", "positive_inf": "PositiveInf",
+        "approx": "Approx",
+    }
+)  # fmt: skip
+
+COMPARE_TILE = MappingProxyType(
+    {
+        "equal": "eq_tile", "not_equal": "ne_tile", "less_than": "lt_tile", "less_than_or_equal": "le_tile",
+        "greater_than": "gt_tile", "greater_than_or_equal": "ge_tile",
+    }
+)  # fmt: skip
+COMPARE_SCALAR = MappingProxyType(
+    {
+        "equal": "==", "not_equal": "!=", "less_than": "<", "less_than_or_equal": "<=", "greater_than": ">",
+        "greater_than_or_equal": ">=",
+    }
+)  # fmt: skip
+INVERSE = MappingProxyType({"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"})
+PREDICATE = MappingProxyType({p: "".join(w.capitalize() for w in p.split("_")) for p in COMPARE_TILE})
+
+PADDING = MappingProxyType(
+    {"zero": "Zero", "neg_zero": "NegZero", "nan": "Nan", "pos_inf": "PosInf", "neg_inf": "NegInf"}
+)
+
+WITH_ROUNDING = MappingProxyType({"exp": "exp_with_rounding", "tanh": "tanh_with_rounding"})
+"""Functions whose approximate form is a separate unsafe one."""
+
+REDUCIBLE = frozenset("f16 bf16 f32 f64 i32 i64 u32 u64".split())
+WIDE_INTEGERS = frozenset("i8 u8 i32 u32 i64 u64".split())
+"""Integers whose operators exist; 16-bit ones have functions only."""
+
+ORDERING = MappingProxyType(
+    {"weak": "Weak", "relaxed": "Relaxed", "acquire": "Acquire", "release": "Release", "acq_rel": "AcqRel"}
+)
+SCOPE = MappingProxyType({"block": "TileBlock", "tile_block": "TileBlock", "device": "Device", "sys": "System", "system": "System"})
+
+WISHES = MappingProxyType(
+    {
+        "block_id": "bid", "iota": "lanes", "load_view": "t", "load_ptr": "t", "cmpi": "inside", "cmpf": "inside",
+        "constant": "fill", "select": "t", "mmaf": "acc", "mmai": "acc", "fma": "r", "offset": "at",
+        "base_pointer": "base",
+    }
+)  # fmt: skip
+"""Names for values that the author did not name."""

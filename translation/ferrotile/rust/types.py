@@ -1,0 +1,82 @@
+"""Rust spellings of types, shapes and literals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable
+
+import numpy as np
+
+from ferrotile.program.dtypes import F32, DType
+from ferrotile.program.types import Shape, Size, TileType
+
+_I32_MAX = 2**31 - 1
+
+
+class Spelling:
+    """Spells sizes, given which constants are generic; remembers the ones used."""
+
+    def __init__(self, generic: Container[str]) -> None:
+        self._generic = generic
+        self.used: set[str] = set()
+
+    def size(self, size: Size) -> str:
+        """A constant's name, or the number."""
+        if size.symbol is not None and size.symbol in self._generic:
+            self.used.add(size.symbol)
+            return size.symbol
+        return str(size.value)
+
+    def sizes(self, shape: Iterable[Size]) -> str:
+        return ", ".join(map(self.size, shape))
+
+    def shape(self, shape: Shape) -> str:
+        """`shape![TM, TN]`"""
+        return f"shape![{self.sizes(shape)}]"
+
+    def braces(self, shape: Shape) -> str:
+        """`{ [TM, TN] }`"""
+        return f"{{ [{self.sizes(shape)}] }}"
+
+    def tile(self, dtype: DType, shape: Shape) -> str:
+        return f"Tile<{dtype}, {self.braces(shape)}>"
+
+    def value(self, kind: TileType) -> str:
+        """The type of a local: rank 0 is a scalar."""
+        return self.tile(kind.dtype, kind.shape) if kind.shape else str(kind.dtype)
+
+    def pointers(self, dtype: DType, shape: Shape, mutable: bool) -> str:
+        return f"PointerTile<*{'mut' if mutable else 'const'} {dtype}, {self.braces(shape)}>"
+
+
+def float_text(value: float, dtype: DType) -> str:
+    """The shortest decimal that reads back as the value (f64 constants were rounded by the front end)."""
+    number = np.float32(value) if dtype is F32 else np.float64(value)
+    size = abs(float(value))
+    if size != 0.0 and not 1e-6 <= size < 1e16:
+        text = np.format_float_scientific(number, unique=True, trim="0", exp_digits=1)
+        return text.replace("e+", "e")
+    return str(np.format_float_positional(number, unique=True, trim="0"))
+
+
+def literal(value: int | float | bool, dtype: DType, in_constant: bool) -> str | None:
+    """A literal of the type, or None where the language has none that the JIT reads right (cutile-rs.md S6, S24)."""
+    if dtype.name == "bool":
+        return "true" if value else "false"
+    if dtype.is_integer:
+        number = int(value)
+        suffix = "" if dtype.name == "i32" else dtype.name
+        top = 2 ** (dtype.bits - 1) - 1
+        if number > top or (not in_constant and not -_I32_MAX <= number <= _I32_MAX):
+            return None
+        return f"{number}{suffix}"
+    if dtype.name not in ("f32", "f64"):
+        return None
+    number_ = float(value)
+    if math.isnan(number_):
+        return None
+    if math.isinf(number_):
+        if not in_constant:
+            return None
+        return f"{dtype}::{'INFINITY' if number_ > 0 else 'NEG_INFINITY'}"
+    return float_text(number_, dtype)

@@ -1,0 +1,242 @@
+"""How each value of a kernel appears in Rust: inlined or named, as scalar or rank-0 tile, and how long it lives."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+
+from ferrotile.passes import naming
+from ferrotile.passes.uses import count_uses, definitions, loop_ends, operands, regions
+from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Value
+from ferrotile.program.types import TileType
+from ferrotile.rust.targets.cutile_0_5 import OPERATORS, WIDE_INTEGERS
+from ferrotile.rust.types import literal
+
+FREE = frozenset(("const_param", "extent", "num_tiles", "num_blocks"))
+_NEVER = frozenset(
+    """reduce exti trunci bitcast iota permute cat extract load_ptr base_pointer offset block_id make_view
+    store_view store_ptr assert""".split()
+)
+_CONVERSIONS = frozenset(("itof", "ftof", "ftoi"))
+
+
+@dataclass(slots=True)
+class Variable:
+    """A Rust local. `last` is the last position that needs it; `first` where it was declared."""
+
+    name: str
+    last: int
+    mutable: bool = False
+    values: list[int] = field(default_factory=list)
+
+
+class Values:
+    """Static facts of a program for emission; `forced` values are named even where they could be inlined."""
+
+    def __init__(self, program: Program, forced: Container[int]) -> None:
+        self.defined: Mapping[int, Statement] = definitions(program.body)
+        self.counts = count_uses(program.body)
+        self.forced = forced
+        self.position: dict[int, int] = {}
+        self.end: dict[int, int] = {}
+        self._block: dict[int, int] = {}
+        self._consumers: dict[int, list[Statement | int]] = {}
+        self._order = 0
+        self._number(program.body)
+        self._tile0: dict[int, bool] = {}
+
+    def _number(self, block: Block) -> None:
+        for statement in block.statements:
+            self._order += 1
+            self.position[id(statement)] = self._order
+            self._block[id(statement)] = id(block)
+            for value in operands(statement):
+                self._consumers.setdefault(value.id, []).append(statement)
+            for region in regions(statement):
+                self._number(region)
+            self._order += 1
+            self.end[id(statement)] = self._order
+        self._order += 1
+        for value in block.terminator.values:
+            self._consumers.setdefault(value.id, []).append(self._order)
+
+    def consumers(self, value: Value) -> list[Statement | int]:
+        return self._consumers.get(value.id, [])
+
+    def is_free(self, value: Value) -> bool:
+        """Whether the value is written out at every use: constants, extents and the like."""
+        source = self.defined.get(value.id)
+        if not isinstance(source, Operation):
+            return False
+        if source.opcode in FREE:
+            return True
+        kind = value.type
+        if source.opcode != "constant" or not isinstance(kind, TileType) or kind.shape:
+            return False
+        number = source.attribute("value")
+        return isinstance(number, (int, float)) and literal(number, kind.dtype, False) is not None
+
+    def is_inline(self, value: Value) -> bool:
+        """Whether the value has no local of its own."""
+        if self.is_free(value):
+            return True
+        source = self.defined.get(value.id)
+        if value.id in self.forced or not isinstance(source, Operation) or source.opcode in _NEVER:
+            return False
+        if len(source.results) != 1 or self.counts[value.id] != 1:
+            return False
+        (consumer,) = self.consumers(value)
+        if isinstance(consumer, int) or self._block[id(consumer)] != self._block[id(source)]:
+            return False
+        return self._allowed(source, value, consumer)
+
+    def _allowed(self, source: Operation, value: Value, consumer: Statement) -> bool:
+        kind = value.type
+        if not isinstance(kind, TileType) or kind.pointer:
+            return False
+        if source.opcode == "constant":
+            return self._constant_inline(source, kind, value, consumer)
+        if value.name is not None:
+            return False
+        if source.opcode in _CONVERSIONS and (kind.shape or self.is_tile0(source.operands[0])):
+            return False
+        if isinstance(consumer, (For, Loop)):
+            return isinstance(consumer, For) and value.id not in {v.id for v in consumer.initial}
+        return not (isinstance(consumer, Operation) and consumer.opcode in ("base_pointer", "offset", "load_ptr", "store_ptr"))
+
+    def _constant_inline(self, source: Operation, kind: TileType, value: Value, consumer: Statement) -> bool:
+        number = source.attribute("value")
+        if not isinstance(number, (int, float)) or literal(number, kind.dtype, True) is None or not kind.shape:
+            return False
+        if isinstance(consumer, (For, Loop)):
+            return True
+        if not isinstance(consumer, Operation) or consumer.opcode not in OPERATORS:
+            return False
+        if not self.plain_operator(consumer):
+            return False
+        others = [v for v in consumer.operands if v.id != value.id]
+        return all(not self._is_constant(v) for v in others) and bool(others)
+
+    def _is_constant(self, value: Value) -> bool:
+        source = self.defined.get(value.id)
+        return isinstance(source, Operation) and source.opcode == "constant"
+
+    @staticmethod
+    def plain_operator(operation: Operation) -> bool:
+        """Whether the Rust operator says exactly this."""
+        kind = operation.operands[0].type
+        if not isinstance(kind, TileType) or operation.attribute("ftz"):
+            return False
+        if operation.attribute("rounding") not in (None, "nearest_even"):
+            return False
+        return not kind.dtype.is_integer or kind.dtype.name in WIDE_INTEGERS
+
+    def is_tile0(self, value: Value) -> bool:
+        """Whether a rank-0 value is held as a rank-0 tile rather than a Rust scalar."""
+        if value.id not in self._tile0:
+            self._tile0[value.id] = self._find_tile0(value)
+        return self._tile0[value.id]
+
+    def _find_tile0(self, value: Value) -> bool:
+        source = self.defined.get(value.id)
+        kind = value.type
+        if not isinstance(source, Operation) or not isinstance(kind, TileType) or kind.shape:
+            return False
+        match source.opcode:
+            case "constant" | "const_param" | "block_id" | "num_blocks" | "extent" | "num_tiles":
+                return False
+            case "cmpi":
+                return any(self.is_tile0(v) for v in source.operands)
+            case "cmpf":
+                unordered = source.attribute("ordering") == "unordered"
+                return unordered or any(self.is_tile0(v) for v in source.operands)
+            case "mini" | "maxi" | "minf" | "maxf":
+                special = source.attribute("propagate_nan") or source.attribute("ftz")
+                return bool(special) or any(self.is_tile0(v) for v in source.operands)
+            case "divi":
+                way = source.attribute("rounding")
+                plain = way in (None, "zero", "positive_inf") or self._floor_is_plain(source)
+                return not plain or any(self.is_tile0(v) for v in source.operands)
+            case "itof" | "ftof" | "ftoi":
+                return any(self.is_tile0(v) for v in source.operands) or source.attribute("rounding") not in (None, "nearest_even", "zero")
+            case code if code in OPERATORS:
+                return not self.plain_operator(source) or any(self.is_tile0(v) for v in source.operands)
+            case _:
+                return True
+
+    def _floor_is_plain(self, source: Operation) -> bool:
+        from ferrotile.passes.affine import non_negative
+
+        kind = source.operands[0].type
+        unsigned = isinstance(kind, TileType) and kind.dtype.name.startswith("u")
+        return unsigned or all(non_negative(v, self.defined) for v in source.operands)
+
+    def floor_is_plain(self, source: Operation) -> bool:
+        """Whether floor and truncated division agree on these operands."""
+        return self._floor_is_plain(source)
+
+    def last_use(self, value: Value) -> int:
+        """The last position at which the value's text is evaluated."""
+        last = 0
+        for consumer in self.consumers(value):
+            if isinstance(consumer, int):
+                last = max(last, consumer)
+                continue
+            last = max(last, self.position[id(consumer)])
+            if isinstance(consumer, Operation) and len(consumer.results) == 1 and self.is_inline(consumer.result):
+                last = max(last, self.last_use(consumer.result))
+        return last
+
+    def yielded_to(self, loop: For | Loop, k: int) -> Value | None:
+        """The value that becomes argument k, if it can be assigned where it is computed."""
+        end = loop.body.terminator
+        if end.kind not in (End.YIELD, End.CONTINUE):
+            return None
+        value, argument = end.values[k], loop.arguments[k]
+        if sum(v.id == value.id for v in end.values) != 1 or self.is_inline(value):
+            return None
+        source = self.defined.get(value.id)
+        if source is None or isinstance(source, (For, Loop)) and value.id not in {r.id for r in source.results}:
+            return None
+        if self._block.get(id(source)) != id(loop.body):
+            return None
+        where = self.position[id(source)] if isinstance(source, (Operation, If)) else self.end[id(source)]
+        return value if self.last_use(argument) <= where else None
+
+    def loop_last(self, loop: For | Loop, k: int) -> int:
+        """Until when the variable of carry k must stand."""
+        ends = [t.values[k] for t in loop_ends(loop.body) if t.kind is not End.RETURN]
+        lives = [self.end[id(loop)], self.last_use(loop.arguments[k]), self.last_use(loop.results[k])]
+        return max(lives + [0 for _ in ends])
+
+
+class Scope:
+    """Names in use."""
+
+    def __init__(self, reserved: Container[str]) -> None:
+        self._reserved = reserved
+        self._live: list[Variable] = []
+        self._used: set[str] = set()
+
+    def declare(self, wish: str, position: int, last: int, mutable: bool = False) -> Variable:
+        """A variable called like the wish, which may shadow one that is not needed after `position`."""
+        busy = {v.name for v in self._live if v.last > position}
+        taken = _Either(busy, self._reserved)
+        variable = Variable(naming.local(wish, taken), last, mutable)
+        self._live.append(variable)
+        self._used.add(variable.name)
+        return variable
+
+    def temporary(self, wish: str) -> str:
+        """A name that nothing uses."""
+        name = naming.local(wish, _Either(self._used, self._reserved))
+        self._used.add(name)
+        return name
+
+
+class _Either:
+    def __init__(self, first: Container[str], second: Container[str]) -> None:
+        self._first, self._second = first, second
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._first or name in self._second

@@ -1,0 +1,273 @@
+"""Arithmetic on abstract host values. Grids keep their form: products of `ceil(extent / tile)`."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+
+from ferrotile.program.dtypes import BOOL
+from ferrotile.signatures.tensors import Arguments
+from ferrotile.signatures.values import UNKNOWN, FloatValue, Int, Known, Ratio, Tensor, Term, Unknown, Value
+
+_LIMIT = 1 << 62
+
+
+def ceil_div(top: Value, bottom: Value) -> Int:
+    """`ceil(top / bottom)`, with its form where `top` is one extent and `bottom` one tile."""
+    if not isinstance(top, Int) or not isinstance(bottom, Int):
+        return Int()
+    value = None
+    if top.value is not None and bottom.value:
+        value = -(-top.value // bottom.value)
+    if bottom.value == 1:
+        return top
+    if top.is_literal and bottom.is_literal:
+        return Int(value)
+    extent: str | int | None = top.ident if top.ident is not None or top.derived else top.value
+    tile: str | int | None = bottom.ident if bottom.ident is not None or bottom.derived else bottom.value
+    if extent is None or not tile or top.terms is not None:
+        return Int(value, derived=True)
+    return Int(value, None, (Term(extent, tile),))
+
+
+def round_up(node: ast.expr, evaluate: Callable[[ast.expr], Value]) -> Value | None:
+    """Ceiling division without a call: `(a + b - 1) // b`, `(a + (b - 1)) // b`, `-(-a // b)`."""
+    match node:
+        case ast.UnaryOp(
+            op=ast.USub(),
+            operand=ast.BinOp(left=ast.UnaryOp(op=ast.USub(), operand=top), op=ast.FloorDiv(), right=bottom),
+        ):
+            return ceil_div(evaluate(top), evaluate(bottom))
+        case ast.BinOp(
+            left=ast.BinOp(
+                left=ast.BinOp(left=top, op=ast.Add(), right=again), op=ast.Sub(), right=ast.Constant(value=1)
+            ),
+            op=ast.FloorDiv(),
+            right=bottom,
+        ) if ast.dump(again) == ast.dump(bottom):
+            return ceil_div(evaluate(top), evaluate(bottom))
+        case ast.BinOp(
+            left=ast.BinOp(
+                left=top,
+                op=ast.Add(),
+                right=ast.BinOp(left=again, op=ast.Sub(), right=ast.Constant(value=1)),
+            ),
+            op=ast.FloorDiv(),
+            right=bottom,
+        ) if ast.dump(again) == ast.dump(bottom):
+            return ceil_div(evaluate(top), evaluate(bottom))
+        case _:
+            return None
+
+
+def binary(op: ast.operator, left: Value, right: Value) -> Value:
+    match left, right:
+        case Tensor(), Tensor():
+            if isinstance(op, ast.MatMult):
+                return _matmul(left, right)
+            same = left.rank == right.rank and left.dtype == right.dtype
+            return Tensor(left.dtype, left.rank, left.dims) if same else Tensor()
+        case Tensor(), _:
+            return Tensor(left.dtype, left.rank, left.dims)
+        case _, Tensor():
+            return Tensor(right.dtype, right.rank, right.dims)
+        case Int(), Int():
+            return _integers(op, left, right)
+        case (Known(value=float()) | FloatValue() | Ratio(), _) | (
+            _,
+            Known(value=float()) | FloatValue() | Ratio(),
+        ):
+            return _floats(op, left, right)
+        case _:
+            return UNKNOWN
+
+
+def _integers(op: ast.operator, left: Int, right: Int) -> Value:
+    if isinstance(op, ast.Div):
+        return Ratio(left, right)
+    value = _compute(op, left.value, right.value)
+    derived = not (left.is_literal and right.is_literal)
+    match op:
+        case ast.Mult():
+            first, second = left.as_terms(), right.as_terms()
+            if first is None or second is None or not derived:
+                return Int(value, derived=derived)
+            return Int(value, None, (*first, *second))
+        # `M // T` is no ceiling division: it leaves out the tail that a launcher of `ceil(M / T)` blocks would write.
+        case _:
+            return Int(value, derived=derived)
+
+
+def _compute(op: ast.operator, a: int | None, b: int | None) -> int | None:
+    if a is None or b is None or abs(a) > _LIMIT or abs(b) > _LIMIT:
+        return None
+    match op:
+        case ast.Add():
+            return a + b
+        case ast.Sub():
+            return a - b
+        case ast.Mult():
+            return a * b
+        case ast.FloorDiv() if b:
+            return a // b
+        case ast.Mod() if b:
+            return a % b
+        case ast.LShift() if 0 <= b < 63:
+            return a << b
+        case ast.RShift() if 0 <= b < 63:
+            return a >> b
+        case ast.Pow() if 0 <= b < 63 and abs(a) < 1 << 16:
+            return int(a**b) if abs(a) <= 2 or b < 4 else None
+        case ast.BitAnd():
+            return a & b
+        case ast.BitOr():
+            return a | b
+        case _:
+            return None
+
+
+def _number(value: Value) -> float | None:
+    match value:
+        case Known(value=float(number)):
+            return number
+        case Int(value=int(number)):
+            return float(number)
+        case Ratio(top=Int(value=int(a)), bottom=Int(value=int(b))) if b:
+            return a / b
+        case _:
+            return None
+
+
+def _floats(op: ast.operator, left: Value, right: Value) -> Value:
+    a, b = _number(left), _number(right)
+    if a is None or b is None:
+        return FloatValue()
+    try:
+        match op:
+            case ast.Add():
+                return Known(a + b)
+            case ast.Sub():
+                return Known(a - b)
+            case ast.Mult():
+                return Known(a * b)
+            case ast.Div() if b:
+                return Known(a / b)
+            case ast.Pow():
+                return Known(math.pow(a, b))
+            case _:
+                return FloatValue()
+    except (OverflowError, ValueError):
+        return FloatValue()
+
+
+def _matmul(left: Tensor, right: Tensor) -> Tensor:
+    if left.rank == 2 and right.rank == 2 and 0 in left.dims and 1 in right.dims:
+        return Tensor(left.dtype, 2, {0: left.dims[0], 1: right.dims[1]})
+    return Tensor(left.dtype)
+
+
+def unary(op: ast.unaryop, value: Value) -> Value:
+    match op, value:
+        case ast.USub(), Int(value=int(number)):
+            return Int(-number, derived=not value.is_literal)
+        case ast.USub(), Known(value=float(number)):
+            return Known(-number)
+        case ast.Not(), _ if (known := truth(value)) is not None:
+            return Known(not known)
+        case _, Tensor() | FloatValue():
+            return value
+        case _:
+            return UNKNOWN
+
+
+def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
+    match op, left, right:
+        case _, Tensor(), _:
+            return Tensor(BOOL, left.rank, left.dims)
+        case ast.Is(), _, Known(value=None) if not isinstance(left, Unknown):
+            return Known(left == Known(None))
+        case ast.IsNot(), _, Known(value=None) if not isinstance(left, Unknown):
+            return Known(left != Known(None))
+        case _, Known(value=a), Known(value=b):
+            return _ordered(op, a == b, None)
+        case _, Int(value=int(a)), Int(value=int(b)):
+            return _ordered(op, a == b, a < b)
+        case _:
+            return UNKNOWN
+
+
+def _ordered(op: ast.cmpop, equal: bool, less: bool | None) -> Value:
+    match op:
+        case ast.Eq():
+            return Known(equal)
+        case ast.NotEq():
+            return Known(not equal)
+        case ast.Lt() if less is not None:
+            return Known(less)
+        case ast.LtE() if less is not None:
+            return Known(less or equal)
+        case ast.Gt() if less is not None:
+            return Known(not less and not equal)
+        case ast.GtE() if less is not None:
+            return Known(not less)
+        case _:
+            return UNKNOWN
+
+
+def truth(value: Value) -> bool | None:
+    match value:
+        case Known(value=known):
+            return bool(known)
+        case Int(value=int(number)):
+            return number != 0
+        case _:
+            return None
+
+
+def method(owner: Value, name: str) -> Value:
+    match owner, name:
+        case Int(value=int(number)), "bit_length":
+            return Int(number.bit_length(), derived=not owner.is_literal)
+        case _:
+            return UNKNOWN
+
+
+def call(dotted: str, arguments: Arguments) -> Value:
+    """Functions of numbers: `ct.cdiv`, `math.ceil`, `min`, `next_power_of_2`, `float`, ..."""
+    name = dotted.rpartition(".")[2]
+    first, second = arguments.get(0), arguments.get(1)
+    match name:
+        case "cdiv" | "ceildiv" | "ceil_div" if first is not None and second is not None:
+            return ceil_div(first, second)
+        case "ceil" if isinstance(first, Ratio):
+            return ceil_div(first.top, first.bottom)
+        case "ceil" | "floor" | "int":
+            if isinstance(first, Int):
+                return first
+            number = None if first is None else _number(first)
+            if number is None or not math.isfinite(number):
+                return Int()
+            return Int(math.ceil(number) if name == "ceil" else int(number), derived=True)
+        case "next_power_of_2" | "next_power_of_two":
+            known = first.value if isinstance(first, Int) else None
+            return Int(None if known is None else 1 << max(known - 1, 0).bit_length(), derived=True)
+        case "min" | "max":
+            known_values = [
+                a.value for a in arguments.positional if isinstance(a, Int) and a.value is not None
+            ]
+            if not known_values or len(known_values) != len(arguments.positional):
+                return Int() if all(isinstance(a, Int) for a in arguments.positional) else UNKNOWN
+            return Int(min(known_values) if name == "min" else max(known_values), derived=True)
+        case "float" | "sqrt" | "log2" | "log" | "exp" | "rsqrt":
+            number = None if first is None else _number(first)
+            if number is None:
+                return FloatValue()
+            if name == "sqrt" and number >= 0:
+                return Known(math.sqrt(number))
+            return Known(number) if name == "float" else FloatValue()
+        case "bool":
+            known_truth = None if first is None else truth(first)
+            return UNKNOWN if known_truth is None else Known(known_truth)
+        case _:
+            return UNKNOWN

@@ -1,0 +1,259 @@
+"""An immutable snapshot of one Python file: bytes, lines, tree-sitter tree, and its top-level items.
+
+tree-sitter finds where items begin and end, quickly and also in broken text; what an item means comes from
+CPython's own parser, one item at a time (`module.py`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from hashlib import blake2b
+from itertools import pairwise
+
+import tree_sitter_python
+from tree_sitter import Language, Node, Parser, Tree
+
+from ferrotile.syntax.positions import LineTable, boundary
+from ferrotile.syntax.span import Span
+
+MAX_BYTES = 8 * 1024 * 1024
+"""A longer file has no items; `parse_module` says so (FT002)."""
+
+_LANGUAGE = Language(tree_sitter_python.language())
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_CR = re.compile(rb"\r(?!\n)")
+_STRONG = re.compile(rb"(?:@|def\b|class\b|async\b|import\b|from\b)")
+_START = re.compile(rb"(?:^|(?<=[\r\n]))(?!(?:else|elif|except|finally)\b)[A-Za-z_@\x80-\xff][^\r\n]*")
+_BLOCK = re.compile(rb"[\r\n](?:@|def\b|class\b|async\b)")
+_DEFINITION = re.compile(r"^(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
+_ASSIGNED = re.compile(r"(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
+
+
+class ItemKind(Enum):
+    FUNCTION = "function"
+    CLASS = "class"
+    IMPORT = "import"
+    ASSIGNMENT = "assignment"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A top-level statement with its decorators. `digest` depends on `text` alone, so it survives moves.
+
+    `names` holds what a `def`, `class` or plain assignment binds.
+    `broken`: cut out of text that does not parse."""
+
+    kind: ItemKind
+    names: tuple[str, ...]
+    span: Span
+    text: str
+    digest: bytes
+    broken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """One comment, `#` included, without its line end."""
+
+    span: Span
+    text: str
+
+
+class Document:
+    """A snapshot. `edit` gives the next one; this one stays valid. Lone surrogates become U+FFFD."""
+
+    __slots__ = ("_comments", "_items", "_tree", "data", "lines")
+
+    def __init__(self, text: str) -> None:
+        data = _SURROGATE.sub("\ufffd", text).encode("utf-8")
+        self._fill(data, _parse(data, None))
+
+    def _fill(self, data: bytes, tree: Tree) -> None:
+        self.data = data
+        self.lines = LineTable(data)
+        self._tree = tree
+        self._items: tuple[Item, ...] | None = None
+        self._comments: tuple[Comment, ...] | None = None
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8")
+
+    @property
+    def tree(self) -> Tree:
+        """The tree-sitter tree, over the data with every lone `\\r` read as `\\n`."""
+        return self._tree
+
+    @property
+    def too_large(self) -> bool:
+        return len(self.data) > MAX_BYTES
+
+    def slice(self, span: Span) -> str:
+        """The text of `span`."""
+        return self.data[span.start : span.end].decode("utf-8", "replace")
+
+    def edit(self, start_byte: int, end_byte: int, new_text: str) -> Document:
+        """Replace bytes `start_byte` to `end_byte` by `new_text`; re-parses only what the edit can change."""
+        start = boundary(self.data, start_byte)
+        end = max(boundary(self.data, end_byte), start)
+        inserted = _SURROGATE.sub("\ufffd", new_text).encode("utf-8")
+        data = self.data[:start] + inserted + self.data[end:]
+        lines = LineTable(data)
+        # A `\r` before the edit may gain or lose its `\n`: then the byte that the parser saw there changes.
+        first = start - 1 if start and self.data[start - 1] == 0x0D else start
+        new_end = start + len(inserted)
+        tree = self._tree.copy()
+        tree.edit(first, end, new_end, self.lines.point(first), self.lines.point(end), lines.point(new_end))
+        following = object.__new__(Document)
+        following._fill(data, _parse(data, None if self.too_large else tree))
+        return following
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Top-level statements in file order. Text that does not parse is cut at column-0 lines, so that an
+        unclosed bracket or quote does not swallow its neighbours."""
+        if self._items is None:
+            self._items = tuple(self._find_items())
+        return self._items
+
+    @property
+    def comments(self) -> tuple[Comment, ...]:
+        """Every comment, in file order."""
+        if self._comments is None:
+            self._comments = tuple(self._find_comments())
+        return self._comments
+
+    def leading_comments(self, item: Item) -> tuple[Comment, ...]:
+        """The comment lines directly above `item`: no blank line between, nothing else on their lines."""
+        return self.comments_above(item.span.start)
+
+    def comments_above(self, offset: int) -> tuple[Comment, ...]:
+        """The comment lines directly above the line of byte `offset`, in file order."""
+        found: list[Comment] = []
+        line = self.lines.line_of(offset) - 1
+        while line >= 0:
+            start, end = self.lines.line_start(line), self.lines.line_end(line)
+            raw = self.data[start:end]
+            body = raw.lstrip(b" \t\x0c")
+            if not body.startswith(b"#"):
+                break
+            found.append(Comment(Span(end - len(body), end), body.decode("utf-8")))
+            line -= 1
+        return tuple(reversed(found))
+
+    def _find_items(self) -> Iterator[Item]:
+        root = self._tree.root_node
+        if not root.has_error:
+            for node in root.children:
+                if node.type not in ("comment", ";"):
+                    yield self._item(node.start_byte, node.end_byte)
+            return
+        loose = 0
+        for node in root.children:
+            if not self._trusted(node):
+                continue
+            yield from self._cut(loose, node.start_byte)
+            if node.type not in ("comment", ";"):
+                yield self._item(node.start_byte, node.end_byte)
+            loose = node.end_byte
+        yield from self._cut(loose, len(self.data))
+
+    def _trusted(self, node: Node) -> bool:
+        """Whether an item of a broken tree may be taken as it is: at column 0, whole, over no other."""
+        if node.has_error or node.is_error or node.is_missing or node.start_point.column:
+            return False
+        if node.type == "decorated_definition":
+            definition = node.child_by_field_name("definition")
+            return definition is not None and not _BLOCK.search(
+                self.data, definition.start_byte, node.end_byte
+            )
+        return not _BLOCK.search(self.data, node.start_byte, node.end_byte)
+
+    def _cut(self, start: int, end: int) -> Iterator[Item]:
+        """Pieces of text that the tree does not explain, cut where a line starts a statement at column 0."""
+        if not self.data[start:end].strip():
+            return
+        cuts: list[int] = [start]
+        decorating = False
+        last_end = start
+        for match in _START.finditer(self.data, start, end):
+            strong = _STRONG.match(match.group())
+            decorator = match.group().startswith(b"@")
+            joins = decorating and (
+                not b"".join(self.data[last_end : match.start()].split()) if decorator else strong is not None
+            )
+            if decorating and decorator and self.data[last_end : match.start()].count(b"\n") > 1:
+                joins = False
+            if not joins:
+                cuts.append(match.start())
+            decorating = decorator
+            last_end = match.end()
+        cuts.append(end)
+        for first, last in pairwise(cuts):
+            piece = self.data[first:last]
+            stripped = _without_comments_at_end(piece)
+            if stripped.strip() and not _only_comments(stripped):
+                yield self._item(first, first + len(stripped), broken=True)
+
+    def _item(self, start: int, end: int, *, broken: bool = False) -> Item:
+        line = self.lines.line_start(self.lines.line_of(start))
+        if line != start and not self.data[line:start].strip():
+            start = line  # keeps a wrong indent visible to CPython's parser
+        raw = self.data[start:end]
+        text = raw.decode("utf-8", "replace")
+        kind, names = _classify(text)
+        return Item(kind, names, Span(start, end), text, blake2b(raw, digest_size=16).digest(), broken)
+
+    def _find_comments(self) -> Iterator[Comment]:
+        root = self._tree.root_node
+        at = self.data.find(b"#")
+        while at >= 0:
+            node = root.descendant_for_byte_range(at, at + 1)
+            following = at + 1
+            line = self.lines.line_of(at)
+            if node is not None and node.type == "comment" and node.start_byte == at:
+                following = node.end_byte
+                yield Comment(Span(at, following), self.data[at:following].decode("utf-8", "replace"))
+            elif root.has_error and self.lines.line_start(line) == at:
+                following = self.lines.line_end(line)  # an open quote must not hide the directives below it
+                yield Comment(Span(at, following), self.data[at:following].decode("utf-8", "replace"))
+            elif node is not None and node.type == "string_content" and not root.has_error:
+                following = max(following, node.end_byte)
+            at = self.data.find(b"#", following)
+
+
+def _parse(data: bytes, old: Tree | None) -> Tree:
+    parser = Parser(_LANGUAGE)
+    source = b"" if len(data) > MAX_BYTES else data
+    if b"\r" in source:
+        source = _LONE_CR.sub(b"\n", source)
+    return parser.parse(source) if old is None else parser.parse(source, old)
+
+
+def _without_comments_at_end(piece: bytes) -> bytes:
+    """`piece` without blank and comment lines at its end: they belong to what follows."""
+    kept = piece.rstrip()
+    while True:
+        cut = max(kept.rfind(b"\n"), kept.rfind(b"\r")) + 1
+        if cut == 0 or not kept[cut:].startswith(b"#"):
+            return kept
+        kept = kept[:cut].rstrip()
+
+
+def _only_comments(piece: bytes) -> bool:
+    return all(not line.strip() or line.lstrip().startswith(b"#") for line in piece.splitlines())
+
+
+def _classify(text: str) -> tuple[ItemKind, tuple[str, ...]]:
+    if text.startswith(("@", "def ", "class ", "async ", "def\t", "class\t")):
+        match = _DEFINITION.search(text)
+        if match:
+            return (ItemKind.FUNCTION if match[1] == "def" else ItemKind.CLASS), (match[2],)
+        return ItemKind.OTHER, ()
+    if text.startswith(("import ", "from ")):
+        return ItemKind.IMPORT, ()
+    match = _ASSIGNED.match(text)
+    return (ItemKind.ASSIGNMENT, (match[1],)) if match else (ItemKind.OTHER, ())

@@ -1,0 +1,180 @@
+"""What a file's top level means: imports, functions, constants. Nothing is imported or run.
+
+Each item is parsed alone by CPython's parser and kept by its digest, so a keystroke parses one item again and
+a broken item does not hide the others."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ferrotile.diagnostics.catalogue import diagnostic
+from ferrotile.diagnostics.model import Diagnostic
+from ferrotile.syntax.document import Document, Item
+from ferrotile.syntax.parsed import ParseCache, Parsed, key_of
+from ferrotile.syntax.span import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSource:
+    """A function definition. `span` runs from its first decorator's `@`; `enclosing` names the classes and
+    functions around it, outermost first."""
+
+    name: str
+    node: ast.FunctionDef
+    span: Span
+    name_span: Span
+    decorators: tuple[ast.expr, ...]
+    item: Item
+    enclosing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One file. `functions` are those at the top level (also under `if`, `try`, `with`), `nested` the others.
+
+    `constants` maps a module-level name that is bound once to its expression; `imports` a name to what it
+    stands for (`ct` -> `cuda.tile`). `statements` are the top-level statements of all items that parse."""
+
+    document: Document
+    items: tuple[Item, ...]
+    functions: tuple[FunctionSource, ...]
+    nested: tuple[FunctionSource, ...]
+    imports: Mapping[str, str]
+    star_imports: tuple[str, ...]
+    constants: Mapping[str, ast.expr]
+    diagnostics: tuple[Diagnostic, ...]
+    _parsed: tuple[Parsed, ...] = field(repr=False)
+    _by_key: Mapping[int, tuple[Item, Parsed]] = field(repr=False)
+
+    @property
+    def statements(self) -> tuple[ast.stmt, ...]:
+        return tuple(s for p in self._parsed for s in p.statements)
+
+    def function(self, name: str) -> FunctionSource | None:
+        """The top-level function that `name` means: the last one defined."""
+        return next((f for f in reversed(self.functions) if f.name == name), None)
+
+    def span_of(self, node: ast.AST) -> Span:
+        """File bytes of a syntax node of this module; `NOWHERE` for a node that has no place."""
+        found = self._by_key.get(key_of(node))
+        if found is None:
+            spans = [s for child in ast.iter_child_nodes(node) if (s := self.span_of(child)) != NOWHERE]
+            return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else NOWHERE
+        item, parsed = found
+        local = parsed.local_span(node)
+        return Span(item.span.start + local.start, item.span.start + local.end)
+
+    def item_of(self, node: ast.AST) -> Item | None:
+        """The top-level item that `node` belongs to."""
+        found = self._by_key.get(key_of(node))
+        return None if found is None else found[0]
+
+    def resolve(self, expression: ast.expr) -> str | None:
+        """The dotted global name that a Name or Attribute chain stands for, through imports and plain aliases
+        (`load = ct.load`): `cuda.tile.load`, `math.inf`. None for anything else.
+        Local names are the caller's affair."""
+        parts: list[str] = []
+        seen: set[str] = set()
+        while True:
+            match expression:
+                case ast.Attribute(value=value, attr=attr):
+                    parts.append(attr)
+                    expression = value
+                case ast.Name(id=name) if name in self.imports:
+                    return ".".join([self.imports[name], *reversed(parts)])
+                case ast.Name(id=name) if name in self.constants and name not in seen:
+                    seen.add(name)
+                    expression = self.constants[name]
+                case ast.Name(id=name) if self._from_star(name):
+                    return ".".join([self.star_imports[-1], name, *reversed(parts)])
+                case _:
+                    return None
+
+    def _from_star(self, name: str) -> bool:
+        known = name in self.constants or hasattr(builtins, name) or self.function(name) is not None
+        return bool(self.star_imports) and not known
+
+
+def parse_module(document: Document, cache: ParseCache | None = None) -> Module:
+    """Never raises on any text. With a `cache` kept between calls only new items are parsed."""
+    cache = ParseCache() if cache is None else cache
+    items = () if document.too_large else document.items
+    seen: dict[bytes, int] = {}
+    parsed: list[Parsed] = []
+    kept: list[Item] = []
+    diagnostics: list[Diagnostic] = []
+    by_key: dict[int, tuple[Item, Parsed]] = {}
+    if document.too_large:
+        diagnostics.append(diagnostic("FT002", "the file is larger than 8 MiB: not analysed", Span(0, 0)))
+    broken_before = False
+    for item in items:
+        occurrence = seen.get(item.digest, 0)
+        seen[item.digest] = occurrence + 1
+        one = cache.parse(item, occurrence)
+        parsed.append(one)
+        kept.append(item)
+        by_key[one.key] = (item, one)
+        if one.error is None:
+            broken_before = False
+            continue
+        # A piece cut out of a broken item by a line at column 0 inside it is the same mistake, told once.
+        starts = item.text.startswith(("@", "def ", "class ", "import ", "from ", "async "))
+        if not (item.broken and broken_before and not starts):
+            span = one.error.span
+            shifted = Span(item.span.start + span.start, item.span.start + span.end)
+            diagnostics.append(diagnostic("FT001", one.error.message, shifted))
+        broken_before = True
+    functions, nested = _functions(document, kept, parsed)
+    return Module(
+        document,
+        items,
+        functions,
+        nested,
+        _imports(parsed),
+        tuple(s for p in parsed for s in p.facts.star_imports),
+        _constants(parsed),
+        tuple(diagnostics),
+        tuple(parsed),
+        by_key,
+    )
+
+
+def _functions(
+    document: Document, items: Iterable[Item], parsed: Iterable[Parsed]
+) -> tuple[tuple[FunctionSource, ...], tuple[FunctionSource, ...]]:
+    top: list[FunctionSource] = []
+    nested: list[FunctionSource] = []
+    for item, one in zip(items, parsed, strict=True):
+        base = item.span.start
+        for found in one.facts.functions:
+            span = Span(base + found.span.start, base + found.span.end)
+            name_span = Span(base + found.name_span.start, base + found.name_span.end)
+            decorators = tuple(found.node.decorator_list)
+            source = FunctionSource(
+                found.node.name, found.node, span, name_span, decorators, item, found.enclosing
+            )
+            (nested if found.enclosing else top).append(source)
+    return tuple(top), tuple(nested)
+
+
+def _imports(parsed: Iterable[Parsed]) -> Mapping[str, str]:
+    return {name: target for p in parsed for name, target in p.facts.imports}
+
+
+def _constants(parsed: Iterable[Parsed]) -> Mapping[str, ast.expr]:
+    constants: dict[str, ast.expr] = {}
+    changed: set[str] = set()
+    for name, value in _bindings(parsed):
+        if value is None or name in constants:
+            changed.add(name)
+        else:
+            constants[name] = value
+    return {name: value for name, value in constants.items() if name not in changed}
+
+
+def _bindings(parsed: Iterable[Parsed]) -> Iterator[tuple[str, ast.expr | None]]:
+    for one in parsed:
+        yield from one.facts.bindings

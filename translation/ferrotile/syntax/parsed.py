@@ -1,0 +1,237 @@
+"""One top-level item parsed by CPython's parser, with the facts that a module collects, cached by digest."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from ferrotile.syntax.document import Item
+from ferrotile.syntax.positions import LINE_END, boundary
+from ferrotile.syntax.span import Span
+
+_KEY = "ferrotile_item"
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFunction:
+    node: ast.FunctionDef
+    span: Span
+    name_span: Span
+    enclosing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What an item binds. A binding with None is a name whose value is not one known expression."""
+
+    functions: tuple[LocalFunction, ...] = ()
+    imports: tuple[tuple[str, str], ...] = ()
+    star_imports: tuple[str, ...] = ()
+    bindings: tuple[tuple[str, ast.expr | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParseError:
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Spans are relative to the item. `key` marks this item's nodes, so that a node finds its item again."""
+
+    key: int
+    data: bytes
+    line_starts: tuple[int, ...]
+    statements: tuple[ast.stmt, ...]
+    facts: Facts
+    error: ParseError | None
+
+    def local_span(self, node: ast.AST) -> Span:
+        line: int | None = getattr(node, "lineno", None)
+        column: int | None = getattr(node, "col_offset", None)
+        end_line: int | None = getattr(node, "end_lineno", None)
+        end_column: int | None = getattr(node, "end_col_offset", None)
+        if line is None or column is None:
+            return Span(0, 0)
+        start = self._offset(line, column)
+        if end_line is None or end_column is None:
+            return Span(start, start)
+        return Span(start, max(start, self._offset(end_line, end_column)))
+
+    def _offset(self, line: int, column: int) -> int:
+        at = self.line_starts[min(max(line - 1, 0), len(self.line_starts) - 1)] + column
+        return min(max(at, 0), len(self.data))
+
+
+class ParseCache:
+    """Parsed items by digest, least recently used ones dropped. Not for use by two threads at once."""
+
+    __slots__ = ("_entries", "_limit", "_next_key")
+
+    def __init__(self, limit: int = 8192) -> None:
+        self._entries: OrderedDict[tuple[bytes, int], Parsed] = OrderedDict()
+        self._limit = limit
+        self._next_key = 1
+
+    def parse(self, item: Item, occurrence: int = 0) -> Parsed:
+        """`occurrence` counts equal items of one file: each has nodes of its own."""
+        name = (item.digest, occurrence)
+        found = self._entries.get(name)
+        if found is not None:
+            self._entries.move_to_end(name)
+            return found
+        made = _parse_item(item.text, self._next_key)
+        self._next_key += 1
+        self._entries[name] = made
+        if len(self._entries) > self._limit:
+            self._entries.popitem(last=False)
+        return made
+
+
+def key_of(node: ast.AST) -> int:
+    """The key of the item that a node was parsed from; 0 for none."""
+    key: int = getattr(node, _KEY, 0)
+    return key
+
+
+def _parse_item(text: str, key: int) -> Parsed:
+    data = text.encode("utf-8")
+    starts = (0, *(m.end() for m in LINE_END.finditer(data)))
+    source = text
+    if text.startswith(_BOM):
+        source = text[1:]
+        starts = (len(_BOM.encode()), *starts[1:])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+        facts = _Collector(data, starts, key).collect(tree)
+    except SyntaxError as error:
+        return Parsed(key, data, starts, (), Facts(), _located(error, data, starts))
+    except (RecursionError, MemoryError, OverflowError):
+        return Parsed(
+            key, data, starts, (), Facts(), ParseError("too deeply nested to analyse", Span(0, len(data)))
+        )
+    except ValueError:
+        at = max(data.find(b"\0"), 0)
+        return Parsed(
+            key, data, starts, (), Facts(), ParseError("Python text cannot hold a NUL byte", Span(at, at + 1))
+        )
+    return Parsed(key, data, starts, tuple(tree.body), facts, None)
+
+
+def _located(error: SyntaxError, data: bytes, starts: tuple[int, ...]) -> ParseError:
+    """The place of a SyntaxError; its offsets count characters from 1, may be missing, 0 or past the end."""
+
+    def offset(line: int | None, column: int | None) -> int | None:
+        if line is None or line < 1:
+            return None
+        if line > len(starts):
+            return len(data)
+        start = starts[line - 1]
+        end = starts[line] if line < len(starts) else len(data)
+        row = data[start:end].decode("utf-8", "replace")
+        return min(start + len(row[: max((column or 1) - 1, 0)].encode("utf-8")), end)
+
+    start = offset(error.lineno, error.offset)
+    if start is None:
+        start = 0
+    end = offset(error.end_lineno, error.end_offset) if error.end_offset and error.end_offset > 0 else None
+    start = boundary(data, min(start, len(data.rstrip())))
+    end = boundary(data, start if end is None else end)
+    if end <= start:
+        end = start + 1
+        while end < len(data) and data[end] & 0xC0 == 0x80:
+            end += 1
+        if end > len(data):
+            start, end = boundary(data, len(data) - 1), len(data)
+    return ParseError(error.msg or "syntax error", Span(start, end))
+
+
+class _Collector:
+    """One walk over an item's tree: marks every node that has a place and notes what the item binds."""
+
+    def __init__(self, data: bytes, starts: tuple[int, ...], key: int) -> None:
+        self._data = data
+        self._place = Parsed(key, data, starts, (), Facts(), None)
+        self._functions: list[LocalFunction] = []
+        self._imports: list[tuple[str, str]] = []
+        self._stars: list[str] = []
+        self._bindings: list[tuple[str, ast.expr | None]] = []
+
+    def collect(self, tree: ast.Module) -> Facts:
+        stack: list[tuple[ast.AST, tuple[str, ...]]] = [(s, ()) for s in reversed(tree.body)]
+        while stack:
+            node, enclosing = stack.pop()
+            if hasattr(node, "lineno"):
+                setattr(node, _KEY, self._place.key)
+            inner = enclosing
+            match node:
+                case ast.FunctionDef(name=name):
+                    self._functions.append(self._function(node, enclosing))
+                    inner = (*enclosing, name)
+                case ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                    inner = (*enclosing, name)
+                case ast.Global(names=names):
+                    self._bindings.extend((n, None) for n in names)
+                case ast.stmt() if not enclosing:
+                    self._bind(node)
+            children = list(ast.iter_child_nodes(node))
+            stack.extend((child, inner) for child in reversed(children))
+        return Facts(tuple(self._functions), tuple(self._imports), tuple(self._stars), tuple(self._bindings))
+
+    def _bind(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Import(names=names):
+                for a in names:
+                    root = a.name.partition(".")[0]
+                    self._imports.append((a.asname, a.name) if a.asname else (root, root))
+            case ast.ImportFrom(module=module, names=names, level=level):
+                base = "." * level + (module or "")
+                for a in names:
+                    if a.name == "*":
+                        self._stars.append(base)
+                    else:
+                        dotted = base + a.name if base.endswith(".") else f"{base}.{a.name}"
+                        self._imports.append((a.asname or a.name, dotted))
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._bind_target(target, value)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                self._bind_target(target, value)
+            case ast.AugAssign(target=target) | ast.For(target=target):
+                self._bind_target(target, None)
+            case _:
+                return
+
+    def _bind_target(self, target: ast.expr, value: ast.expr | None) -> None:
+        match target, value:
+            case ast.Name(id=name), _:
+                self._bindings.append((name, value))
+            case (
+                (ast.Tuple(elts=targets) | ast.List(elts=targets)),
+                (ast.Tuple(elts=values) | ast.List(elts=values)),
+            ) if len(targets) == len(values):
+                for one, its in zip(targets, values, strict=True):
+                    self._bind_target(one, its)
+            case ((ast.Tuple(elts=targets) | ast.List(elts=targets)), _):
+                for one in targets:
+                    self._bind_target(one, None)
+            case _:
+                return
+
+    def _function(self, node: ast.FunctionDef, enclosing: tuple[str, ...]) -> LocalFunction:
+        whole = self._place.local_span(node)
+        start = whole.start
+        if node.decorator_list:
+            first = self._place.local_span(node.decorator_list[0]).start
+            start = max(self._data.rfind(b"@", 0, first), 0)
+        pattern = re.compile(rb"def[ \t\f\\\r\n]+([^\s(\[]+)")
+        match = pattern.match(self._data, whole.start)
+        name = Span(match.start(1), match.end(1)) if match else Span(whole.start, whole.start + 3)
+        return LocalFunction(node, Span(start, whole.end), name, enclosing)

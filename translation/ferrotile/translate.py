@@ -1,0 +1,177 @@
+"""A Python file to cuTile Rust: every kernel on its own, so that one failure never costs the others."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from ferrotile.diagnostics.model import Diagnostic, Severity
+from ferrotile.frontends.cutile.discover import find_kernels
+from ferrotile.frontends.cutile.lower import lower_kernel
+from ferrotile.passes.pipeline import run_passes
+from ferrotile.program.ir import Program
+from ferrotile.rust.emit import Emitted, Unsupported, emit
+from ferrotile.rust.emit import render_file as _render
+from ferrotile.signatures.infer import infer_signatures
+from ferrotile.signatures.model import Signature
+from ferrotile.syntax.document import Document
+from ferrotile.syntax.module import FunctionSource, Module, parse_module
+from ferrotile.syntax.span import NOWHERE, Span
+from ferrotile.translation import KernelTranslation, Options, SourceMap, UnsafeCount
+
+DIALECT = "cutile"
+
+Cached = tuple[int, tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]
+Cache = MutableMapping[bytes, Cached]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTranslation:
+    """What a file translates to. `emitted` runs parallel to `kernels`."""
+
+    kernels: tuple[KernelTranslation, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    emitted: tuple[Emitted | None, ...] = ()
+
+    def render_file(self, stem: str) -> str:
+        """All translated kernels in one module, shared helpers once; kernels of one name keep their first signature."""
+        return render_file([e for e in self.emitted if e is not None], stem)
+
+
+def render_file(kernels: Sequence[Emitted], stem: str = "kernels") -> str:
+    """One module for several kernels."""
+    unique: dict[str, Emitted] = {}
+    for kernel in kernels:
+        unique.setdefault(kernel.entry.name, kernel)
+    return _render(stem, tuple(unique.values()))
+
+
+def translate_document(
+    document: Document, options: Options | None = None, cache: Cache | None = None
+) -> DocumentTranslation:
+    """Every kernel of the document, one translation a signature. Total: what goes wrong is a diagnostic."""
+    options = options or Options()
+    try:
+        module = parse_module(document)
+        sources = find_kernels(module)
+    except Exception:
+        return DocumentTranslation((), (_internal(NOWHERE),))
+    kernels: list[KernelTranslation] = []
+    emitted: list[Emitted | None] = []
+    for source in sources:
+        key = _digest(document, module, source, options)
+        hit = cache.get(key) if cache is not None else None
+        if hit is not None and hit[0] == source.span.start:
+            done, texts = hit[1], hit[2]
+        else:
+            done, texts = _kernel(document, module, source, options)
+            if cache is not None:
+                cache[key] = (source.span.start, done, texts)
+        kernels.extend(done)
+        emitted.extend(texts)
+    return DocumentTranslation(tuple(kernels), tuple(_module_diagnostics(module)), tuple(emitted))
+
+
+def _module_diagnostics(module: Module) -> Sequence[Diagnostic]:
+    return module.diagnostics
+
+
+def _internal(span: Span) -> Diagnostic:
+    text = traceback.format_exc(limit=-3).strip().replace("\n", " | ")
+    return Diagnostic("FT900", Severity.ERROR, f"Internal error: {text}", span)
+
+
+def _digest(document: Document, module: Module, source: FunctionSource, options: Options) -> bytes:
+    """Content that a kernel's translation depends on: its item and comments, and every item that is not a kernel
+    (helpers, constants, imports, launch sites)."""
+    digest = blake2b(digest_size=20)
+    digest.update(repr((source.name, options, source.span.end - source.span.start)).encode())
+    digest.update(document.data[_lead(document, source.span.start) : source.span.end])
+    for item in document.items:
+        own = item.span.start <= source.span.start < item.span.end
+        if not own and "kernel" not in item.text.partition("def ")[0]:
+            digest.update(item.digest)
+    return digest.digest()
+
+
+def _lead(document: Document, start: int) -> int:
+    """Where the comments directly above an item begin."""
+    first = start
+    for comment in reversed(document.comments):
+        if comment.span.end <= first and document.data[comment.span.end : first].strip() == b"":
+            first = comment.span.start
+    return first
+
+
+def _kernel(
+    document: Document, module: Module, source: FunctionSource, options: Options
+) -> tuple[tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]:
+    empty = KernelTranslation(
+        source.name, DIALECT, source.span, source.name_span, None, None, None, None, (), UnsafeCount(), SourceMap(), ()
+    )
+    try:
+        result = infer_signatures(module, source)
+        signatures = result.signatures
+    except Exception:
+        return (replace(empty, diagnostics=(_internal(source.name_span),)),), (None,)
+    if not signatures:
+        return (replace(empty, diagnostics=tuple(result.diagnostics)),), (None,)
+    kernels, emitted = [], []
+    for signature in signatures:
+        start = replace(empty, signature=signature, diagnostics=tuple(result.diagnostics))
+        kernel, text = _one(document, module, source, signature, options, start)
+        kernels.append(kernel)
+        emitted.append(text)
+    return tuple(kernels), tuple(emitted)
+
+
+def _one(
+    document: Document,
+    module: Module,
+    source: FunctionSource,
+    signature: Signature,
+    options: Options,
+    start: KernelTranslation,
+) -> tuple[KernelTranslation, Emitted | None]:
+    try:
+        lowered = lower_kernel(module, source, signature)
+        start = replace(start, program=lowered.program, diagnostics=(*start.diagnostics, *lowered.diagnostics))
+        if lowered.program is None or any(d.severity is Severity.ERROR for d in lowered.diagnostics):
+            return start, None
+        comments = [(c.span, c.text) for c in document.comments if source.span.touches(c.span)]
+        return translate_program(lowered.program, signature, options, comments, start)
+    except Exception:
+        return replace(start, diagnostics=(*start.diagnostics, _internal(source.name_span))), None
+
+
+def translate_program(
+    program: Program,
+    signature: Signature,
+    options: Options,
+    comments: Sequence[tuple[Span, str]],
+    start: KernelTranslation,
+) -> tuple[KernelTranslation, Emitted | None]:
+    """Passes and emission of one kernel, added to `start`."""
+    try:
+        plan = run_passes(program, signature, options)
+        start = replace(start, diagnostics=(*start.diagnostics, *plan.diagnostics))
+        if plan.refused:
+            return start, None
+        text = emit(plan, comments)
+    except Unsupported as refusal:
+        span = refusal.span if refusal.span != NOWHERE else program.name_span
+        found = Diagnostic(refusal.code, Severity.ERROR, refusal.message, span)
+        return replace(start, diagnostics=(*start.diagnostics, found)), None
+    return (
+        replace(
+            start,
+            rust=text.text,
+            entry=text.entry,
+            outputs=text.outputs,
+            unsafe=text.unsafe,
+            source_map=text.source_map,
+        ),
+        text,
+    )
