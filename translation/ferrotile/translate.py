@@ -109,7 +109,18 @@ def _kernel(
     document: Document, module: Module, source: FunctionSource, options: Options
 ) -> tuple[tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]:
     empty = KernelTranslation(
-        source.name, DIALECT, source.span, source.name_span, None, None, None, None, (), UnsafeCount(), SourceMap(), ()
+        source.name,
+        DIALECT,
+        source.span,
+        source.name_span,
+        None,
+        None,
+        None,
+        None,
+        (),
+        UnsafeCount(),
+        SourceMap(),
+        (),
     )
     try:
         result = infer_signatures(module, source)
@@ -137,7 +148,9 @@ def _one(
 ) -> tuple[KernelTranslation, Emitted | None]:
     try:
         lowered = lower_kernel(module, source, signature)
-        start = replace(start, program=lowered.program, diagnostics=(*start.diagnostics, *lowered.diagnostics))
+        start = replace(
+            start, program=lowered.program, diagnostics=(*start.diagnostics, *lowered.diagnostics)
+        )
         if lowered.program is None or any(d.severity is Severity.ERROR for d in lowered.diagnostics):
             return start, None
         comments = [(c.span, c.text) for c in document.comments if source.span.touches(c.span)]

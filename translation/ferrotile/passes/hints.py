@@ -8,8 +8,6 @@ from ferrotile.passes.accesses import Access
 from ferrotile.program.ir import For, Operation, Statement
 from ferrotile.program.types import ViewType
 
-_PLAIN_LOAD = ("ordering::Weak", "scope::TileBlock")
-
 
 def single_row(view: ViewType) -> bool:
     """A tile of rank 2 or more with one row: slow through TMA on sm_90 (4-7 times, measured)."""
@@ -47,4 +45,6 @@ def _counts_tiles(loop: For, defined: Mapping[int, Statement]) -> bool:
 
 
 def _is_constant(source: Statement | None, value: int) -> bool:
-    return isinstance(source, Operation) and source.opcode == "constant" and source.attribute("value") == value
+    return (
+        isinstance(source, Operation) and source.opcode == "constant" and source.attribute("value") == value
+    )

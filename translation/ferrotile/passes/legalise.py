@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ferrotile.passes.uses import definitions, eliminate_dead, loop_ends, next_id, rewrite, substitute
-from ferrotile.program.dtypes import BOOL, I32, Kind
+from ferrotile.program.dtypes import BOOL, I32
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Terminator, Value
 from ferrotile.program.types import TileType, ViewType
 
@@ -21,7 +21,7 @@ def legalise(program: Program) -> Program:
     program = _simple_remainder(program)
     program = _drop_empty_loops(program)
     program = _without_break_in_for(program)
-    program = replace(program, body=_structure_returns(program.body))
+    program = replace(program, body=_structure_returns(_flatten_jumps(program.body)))
     return eliminate_dead(program)
 
 
@@ -65,7 +65,11 @@ def _count_tiles(program: Program) -> Program:
         if not isinstance(s, For):
             return (s,)
         upper = defined.get(s.upper.id)
-        if not isinstance(upper, Operation) or upper.opcode != "divi" or upper.attribute("rounding") != "positive_inf":
+        if (
+            not isinstance(upper, Operation)
+            or upper.opcode != "divi"
+            or upper.attribute("rounding") != "positive_inf"
+        ):
             return (s,)
         extent = defined.get(upper.operands[0].id)
         tile = _number(upper.operands[1], defined, program)
@@ -217,6 +221,32 @@ def _structure_returns(block: Block) -> Block:
     return Block(tuple(out), block.terminator)
 
 
-def is_storage_float(kind: TileType) -> bool:
-    """Whether arithmetic on the type does not exist."""
-    return kind.dtype.kind is Kind.STORAGE
+_JUMPS = (End.BREAK, End.CONTINUE)
+
+
+def _flatten_jumps(block: Block) -> Block:
+    """`if c {break} else {rest}` becomes `if c {break}; rest`: an `if` that jumps assigns nothing."""
+    out: list[Statement] = []
+    queue = list(block.statements)
+    end = block.terminator
+    while queue:
+        s = queue.pop(0)
+        if isinstance(s, (For, Loop)):
+            out.append(replace(s, body=_flatten_jumps(s.body)))
+            continue
+        if not isinstance(s, If):
+            out.append(s)
+            continue
+        jumps = [b.terminator.kind in _JUMPS for b in (s.then, s.otherwise)]
+        stay = s.otherwise if jumps[0] else s.then
+        if sum(jumps) != 1 or stay.terminator.kind is not End.YIELD:
+            out.append(replace(s, then=_flatten_jumps(s.then), otherwise=_flatten_jumps(s.otherwise)))
+            continue
+        mapping = {r.id: v for r, v in zip(s.results, stay.terminator.values, strict=True)}
+        idle = Block((), Terminator(End.YIELD))
+        jump = _flatten_jumps(s.then if jumps[0] else s.otherwise)
+        then, otherwise = (jump, idle) if jumps[0] else (idle, jump)
+        out.append(replace(s, then=then, otherwise=otherwise, results=()))
+        rest = substitute(Block(tuple(queue), end), mapping)
+        queue, end = [*stay.statements, *rest.statements], rest.terminator
+    return Block(tuple(out), end)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.passes.accesses import Access
-from ferrotile.passes.plan import ArrayPlan, Form
+from ferrotile.passes.plan import ArrayPlan
 from ferrotile.program.ir import For
 
 
@@ -66,8 +66,3 @@ def _disjoint(stores: Sequence[Access]) -> bool:
             if not any(d not in (None, 0) for d in differences):
                 return False
     return True
-
-
-def needs_full_tokens(array: ArrayPlan) -> bool:
-    """Whether loads of a checked full partition are ordered with its stores."""
-    return array.ordered and array.form is Form.FULL

@@ -99,8 +99,10 @@ def _owned(
     if any(a.operation.attribute("memory_order") not in (None, "weak") for a in own):
         return "an access has a memory order of its own"
     row_axis: int | None = None
-    if len(stores) == 1 and not any(isinstance(p, For) for p in stores[0].path) and all(
-        a.index == stores[0].index for a in own
+    if (
+        len(stores) == 1
+        and not any(isinstance(p, For) for p in stores[0].path)
+        and all(a.index == stores[0].index for a in own)
     ):
         if any(not isinstance(p, For) and hasattr(p, "arguments") for p in stores[0].path):
             return "it is stored in a loop"
@@ -153,7 +155,9 @@ def _owned(
             hypotheses.append(f"bid.{_AXES[axis]} = 0")
     shape = tuple(row if d == row_axis and row is not None else s for d, s in enumerate(view.tile))
     form_ = Form.OWNED if row_axis is None else Form.OWNED_ROW
-    reason = "each block stores the tile at its block id" if row_axis is None else "each block stores its own row"
+    reason = (
+        "each block stores the tile at its block id" if row_axis is None else "each block stores its own row"
+    )
     return Owned(
         replace(plan, form=form_, tile=shape, row_axis=row_axis, row=row, injective=True, reason=reason),
         tuple(blocks),
@@ -279,9 +283,9 @@ def _quotients(access: Access, defined: Mapping[int, Statement]) -> list[str]:
             a, b = source.operands
             parts[source.opcode].add((a.id, b.id))
     out = []
-    for a, _ in parts["divi"] & parts["remi"]:
-        source = defined.get(a)
+    for dividend, _ in sorted(parts["divi"] & parts["remi"]):
+        source = defined.get(dividend)
         if isinstance(source, Operation) and source.opcode == "block_id":
             out.append(f"bid{source.attribute('axis')}")
-        out.append(f"v{a}")
+        out.append(f"v{dividend}")
     return out

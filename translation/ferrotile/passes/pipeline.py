@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ferrotile.passes import memory_order, ownership
 from ferrotile.passes.accesses import find_accesses
 from ferrotile.passes.fma import contract
@@ -30,7 +28,4 @@ def run_passes(program: Program, signature: Signature, options: Options) -> Plan
                 why = array.reason if array.form in (Form.FULL, Form.POINTER) else "it is read and written"
                 text = f"`{array.name}` has no form without `unsafe`: {why}. Set `unsafe` to `proved`."
                 diagnostics.append(error("FT303", text, span))
-    plan = Plan(
-        program, signature, options, owned.arrays, owned.axes, owned.hypotheses, tuple(diagnostics)
-    )
-    return replace(plan)
+    return Plan(program, signature, options, owned.arrays, owned.axes, owned.hypotheses, tuple(diagnostics))

@@ -10,6 +10,7 @@ from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import Program
 from ferrotile.program.types import Shape, Size
 from ferrotile.signatures.model import Signature
+from ferrotile.syntax.span import Span
 from ferrotile.translation import Options
 
 
@@ -62,9 +63,6 @@ class Plan:
         return next(a for a in self.arrays if a.value == value)
 
 
-def error(code: str, message: str, span: object) -> Diagnostic:
+def error(code: str, message: str, span: Span) -> Diagnostic:
     """An error diagnostic at a span."""
-    from ferrotile.syntax.span import Span
-
-    assert isinstance(span, Span)
     return Diagnostic(code, Severity.ERROR, message, span)

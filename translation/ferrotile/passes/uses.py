@@ -115,7 +115,9 @@ def substitute(block: Block, mapping: Mapping[int, Value]) -> Block:
             case Operation():
                 return replace(s, operands=many(s.operands))
             case If():
-                return replace(s, condition=one(s.condition), then=visit(s.then), otherwise=visit(s.otherwise))
+                return replace(
+                    s, condition=one(s.condition), then=visit(s.then), otherwise=visit(s.otherwise)
+                )
             case For():
                 return replace(s, lower=one(s.lower), upper=one(s.upper), step=one(s.step),
                                initial=many(s.initial), body=visit(s.body))  # fmt: skip
@@ -158,7 +160,9 @@ def _keep_ends(body: Block, kept: Sequence[int]) -> Block:
 
     def visit(block: Block, top: bool) -> Block:
         statements = tuple(
-            replace(s, then=visit(s.then, False), otherwise=visit(s.otherwise, False)) if isinstance(s, If) else s
+            replace(s, then=visit(s.then, False), otherwise=visit(s.otherwise, False))
+            if isinstance(s, If)
+            else s
             for s in block.statements
         )
         end = block.terminator
@@ -214,7 +218,9 @@ def eliminate_dead(program: Program) -> Program:
         counts = count_uses(program.body)
         mapping: dict[int, Value] = {}
 
-        def prune(s: Statement, counts: Counter[int] = counts, mapping: dict[int, Value] = mapping) -> Sequence[Statement]:
+        def prune(
+            s: Statement, counts: Counter[int] = counts, mapping: dict[int, Value] = mapping
+        ) -> Sequence[Statement]:
             match s:
                 case Operation():
                     effect = OPERATIONS[s.opcode].effect

@@ -14,13 +14,12 @@ from ferrotile.rust.expressions import Unsupported
 from ferrotile.rust.safety import Helper
 from ferrotile.rust.statements import Body, TooWide
 from ferrotile.rust.types import Spelling
-from ferrotile.rust.values import Scope, Values, Variable
+from ferrotile.rust.values import FOREVER, Scope, Values, Variable
 from ferrotile.rust.writer import Writer
 from ferrotile.syntax.span import Span
 from ferrotile.translation import Entry, Output, RustParameter, SourceMap, UnsafeCount
 
 _TRIES = 400
-_END = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +67,21 @@ def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int])
         generic = {**generic, "ROW": str(row.value)}
     spelling = Spelling(generic)
     arrays = {p.name for p in program.parameters if isinstance(p.value.type, ArrayType)}
-    scope = Scope(arrays | set(generic) | {"load_first", "store_row"})
     values = Values(program, forced)
+    hints = {v.name for s in values.defined.values() for v in s.results if v.name}
+    scope = Scope(arrays | set(generic) | {"load_first", "store_row"}, hints)
     writer = Writer(8)
     body = Body(plan, values, scope, spelling, writer, _placed(program, comments), forced)
     for parameter in program.parameters:
         if parameter.name in arrays:
-            body.variables[parameter.value.id] = Variable(parameter.name, _END)
+            body.variables[parameter.value.id] = Variable(parameter.name, FOREVER)
         else:
             last = values.last_use(parameter.value)
             body.variables[parameter.value.id] = scope.declare(parameter.name, 0, last)
     body.block(program.body)
-    parameters = [_parameter(p.value, body.variables[p.value.id].name, plan, spelling) for p in program.parameters]
+    parameters = [
+        _parameter(p.value, body.variables[p.value.id].name, plan, spelling) for p in program.parameters
+    ]
     used = [name for name in generic if name in spelling.used]
     name = naming.item(program.name)
     entry_lines = _entry(name, used, generic, parameters, writer.lines)
@@ -99,7 +101,13 @@ def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int])
     assumed = body.memory.assumed
     head = ((first, program.name_span), *pairs)
     return Emitted(
-        text, entry, SourceMap(head), UnsafeCount(count - assumed, assumed), outputs, helpers, tuple(entry_lines)
+        text,
+        entry,
+        SourceMap(head),
+        UnsafeCount(count - assumed, assumed),
+        outputs,
+        helpers,
+        tuple(entry_lines),
     )
 
 
@@ -157,7 +165,9 @@ def render_file(stem: str, kernels: Sequence[Emitted]) -> str:
         for helper in kernel.helpers:
             name, number = helper.name, 2
             text = helper.lines
-            while name in seen and seen[name] != tuple(t.replace(f"fn {helper.name}", f"fn {name}") for t in text):
+            while name in seen and seen[name] != tuple(
+                t.replace(f"fn {helper.name}", f"fn {name}") for t in text
+            ):
                 name, number = f"{helper.name}_{number}", number + 1
             if name not in seen:
                 seen[name] = tuple(t.replace(f"fn {helper.name}", f"fn {name}") for t in text)

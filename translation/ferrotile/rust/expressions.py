@@ -59,7 +59,9 @@ def constant_code(op: Operands, value: int | float | bool, dtype: DType, shape: 
         return call("bitcast", inner)
     if dtype is F32 and value != value:
         signed = DType("i32", Kind.SIGNED, 32)
-        inner = op.bind("bits", op.spelling.tile(signed, shape), call("constant", atom("2143289344"), spelled))
+        inner = op.bind(
+            "bits", op.spelling.tile(signed, shape), call("constant", atom("2143289344"), spelled)
+        )
         return call("bitcast", inner)
     wide = op.bind("wide", op.spelling.tile(F32, shape), constant_code(op, float(value), F32, shape))
     return call("convert_tile", wide)
@@ -193,7 +195,9 @@ def _truncate(operation: Operation, kind: TileType, op: Operands) -> Code:
     (source,) = operation.operands
     wide = tile_type(source)
     if wide.dtype.name not in target.WIDE_INTEGERS:
-        raise Unsupported("FT302", f"`{wide.dtype}` to `{kind.dtype}` has no form in cutile 0.5.", operation.span)
+        raise Unsupported(
+            "FT302", f"`{wide.dtype}` to `{kind.dtype}` has no form in cutile 0.5.", operation.span
+        )
     shape = wide.shape
     typed = op.spelling.tile(wide.dtype, shape)
     if wide.dtype.kind is Kind.SIGNED and kind.dtype.kind is Kind.SIGNED:
@@ -232,7 +236,11 @@ def _reduce(operation: Operation, op: Operands) -> Code:
     (source,) = operation.operands
     dtype = tile_type(source).dtype
     if dtype.name not in target.REDUCIBLE:
-        raise Unsupported("FT302", f"Reductions of `{dtype}` have no form in cutile 0.5; widen to i32 first.", operation.span)
+        raise Unsupported(
+            "FT302",
+            f"Reductions of `{dtype}` have no form in cutile 0.5; widen to i32 first.",
+            operation.span,
+        )
     name = f"reduce_{operation.attribute('function')}"
     return call(name, op.tile(source), atom(str(operation.attribute("axis"))))
 
@@ -243,7 +251,8 @@ def _matrix(operation: Operation, op: Operands) -> Code:
     code = [op.tile(v) for v in (a, b, acc)]
     if operation.opcode == "mmai" and (len(kinds) > 1 or tile_type(a).rank > 2):
         signs = [
-            atom(f"signedness::{'Unsigned' if tile_type(v).dtype.kind is Kind.UNSIGNED else 'Signed'}") for v in (a, b)
+            atom(f"signedness::{'Unsigned' if tile_type(v).dtype.kind is Kind.UNSIGNED else 'Signed'}")
+            for v in (a, b)
         ]
         return call("mmai", *code, *signs)
     return call("mma" if tile_type(a).rank == 2 else "mmaf", *code)
@@ -283,8 +292,16 @@ def _arithmetic(operation: Operation, op: Operands) -> Code:
             operand = op.scalar if scalar else (op.tile if not kind.shape else op.raw)
             return binary(operand(a[0]), symbol, operand(a[1]), precedence)
         if code not in target.NAMED:
-            raise Unsupported("FT302", f"`{code}` of `{kind.dtype}` has no form in cutile 0.5; widen to 32 bits.", operation.span)
-        modes = [_mode(operation, m) for m in ("rounding", "ftz")] if code in ("addf", "subf", "mulf", "divf") else []
+            raise Unsupported(
+                "FT302",
+                f"`{code}` of `{kind.dtype}` has no form in cutile 0.5; widen to 32 bits.",
+                operation.span,
+            )
+        modes = (
+            [_mode(operation, m) for m in ("rounding", "ftz")]
+            if code in ("addf", "subf", "mulf", "divf")
+            else []
+        )
         return call(target.NAMED[code], op.tile(a[0]), op.tile(a[1]), *modes)
     if code in target.WITH_ROUNDING and operation.attribute("rounding") in ("approx", "full"):
         if operation.attribute("rounding") == "approx":

@@ -58,9 +58,15 @@ def method(receiver: Code, name: str, *arguments: Code) -> Code:
 
 def binary(left: Code, symbol: str, right: Code, precedence: int) -> Code:
     """`left symbol right`, parenthesised as needed; comparisons do not chain."""
-    a = left.text if left.precedence > precedence or (left.precedence == precedence and precedence > 4) else f"({left.text})"
+    a = (
+        left.text
+        if left.precedence > precedence or (left.precedence == precedence and precedence > 4)
+        else f"({left.text})"
+    )
     b = right.text if right.precedence > precedence else f"({right.text})"
-    return Code(f"{a} {symbol} {b}", precedence, left.narrow and right.narrow, parts=(*left.parts, *right.parts))
+    return Code(
+        f"{a} {symbol} {b}", precedence, left.narrow and right.narrow, parts=(*left.parts, *right.parts)
+    )
 
 
 def array(*items: Code) -> Code:

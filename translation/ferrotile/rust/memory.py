@@ -42,6 +42,11 @@ class Memory:
             if operation.opcode in ("load_view", "num_tiles"):
                 key = self._key(operation.operands[0])
                 self._wants[key] = self._wants.get(key, 0) + 1
+        self._unchecked = {
+            self._key(o.operands[0])
+            for o in operations(self._plan.program.body)
+            if o.opcode == "load_view" and not self._checked(o)
+        }
         self.helpers: dict[str, safety.Helper] = {}
         self._helper_keys: dict[tuple[object, ...], str] = {}
         self.top = 0
@@ -75,7 +80,9 @@ class Memory:
         spelling = self._body.spelling
         shape = atom(spelling.shape(view.tile))
         identity = view.dim_map == tuple(range(len(view.dim_map)))
-        order = atom("dim_map::Identity" if identity else f"const_array![{', '.join(map(str, view.dim_map))}]")
+        order = atom(
+            "dim_map::Identity" if identity else f"const_array![{', '.join(map(str, view.dim_map))}]"
+        )
         if view.padding in (None, "zero"):
             if identity:
                 return method(atom(name), "partition", shape), False
@@ -93,7 +100,10 @@ class Memory:
         name = self._body.scope.temporary(f"p{plan.name}")
         self._views[key] = name
         code, unsafe = self._partition(value.type, plan.name)
-        kind = f": Partition<{value.type.dtype}, {self._body.spelling.braces(value.type.tile)}>" if unsafe else ""
+        typed = unsafe or key in self._unchecked
+        kind = (
+            f": Partition<{value.type.dtype}, {self._body.spelling.braces(value.type.tile)}>" if typed else ""
+        )
         note = f"// SAFETY: the view starts from the tensor's own token and `{plan.name}` is never written."
         self._hoist(f"let {name}{kind} = ", code, unsafe, note if unsafe else None)
         return name
@@ -104,10 +114,18 @@ class Memory:
             code = self._body.scalar(v)
             if bound and ("(" in code.text or "[" in code.text):
                 code = self._body.bind("at", "i32", code)
+            elif bound and code.text.isdigit():
+                code = atom(f"{code.text}i32")
             codes.append(code)
         return array(*codes)
 
     # ---- loads
+
+    def _checked(self, operation: Operation) -> bool:
+        """Whether a load stays `.load(..)`: its check costs nothing, or the options keep it."""
+        access = self._access[id(operation)]
+        free = use_tma(access, self._plan.options.target) and check_is_free(access, self._defined)
+        return free or self._plan.options.checks == "keep"
 
     def load_code(self, operation: Operation) -> Code:
         """A load as an expression."""
@@ -137,24 +155,34 @@ class Memory:
             if size.value == 1:
                 continue
             line = replace(size, symbol=size.symbol)
-            lanes = body.bind("lanes", spelling.tile(I32, (line,)), call("iota", atom(spelling.shape((line,)))))
+            lanes = body.bind(
+                "lanes", spelling.tile(I32, (line,)), call("iota", atom(spelling.shape((line,))))
+            )
             shape = atom(spelling.shape((line,)))
             start = access.index[d]
             if start.known != 0:
                 index = binary(body.scalar(operation.operands[1 + d]), "*", atom(spelling.size(size)), 10)
-                lanes = body.bind("at", spelling.tile(I32, (line,)), binary(method(index, "broadcast", shape), "+", lanes, 9))
+                lanes = body.bind(
+                    "at",
+                    spelling.tile(I32, (line,)),
+                    binary(method(index, "broadcast", shape), "+", lanes, 9),
+                )
             end = method(atom(f"{array_}.shape()[{axis}]"), "broadcast", shape)
             inside = call("lt_tile", lanes, end)
             ones = ", ".join(spelling.size(size) if e == d else "1" for e in range(len(view.tile)))
             inside = method(inside, "reshape", atom(f"shape![{ones}]"))
             if any(s.value != 1 for e, s in enumerate(view.tile) if e != d):
-                inside = body.bind("inside", flags.replace(spelling.braces(view.tile), f"{{ [{ones}] }}"), inside)
+                inside = body.bind(
+                    "inside", flags.replace(spelling.braces(view.tile), f"{{ [{ones}] }}"), inside
+                )
                 inside = method(inside, "broadcast", atom(spelling.shape(view.tile)))
             mask = inside if mask is None else binary(mask, "&", inside, 7)
         tile = body.bind("loaded", kind, self._load_code(loaded))
         if mask is None:
             return tile
-        number = {"neg_zero": -0.0, "nan": math.nan, "pos_inf": math.inf, "neg_inf": -math.inf}[str(view.padding)]
+        number = {"neg_zero": -0.0, "nan": math.nan, "pos_inf": math.inf, "neg_inf": -math.inf}[
+            str(view.padding)
+        ]
         fill = body.bind("fill", kind, constant_code(body.operands, number, view.dtype, view.tile))
         return call("select", body.bind("inside", flags, mask), tile, fill)
 
@@ -168,14 +196,18 @@ class Memory:
         if plan.ordered:
             return self._ordered(operation, plan, view.type)
         tma = use_tma(access, self._plan.options.target)
-        keep = self._plan.options.checks == "keep"
-        if keep or (tma and check_is_free(access, self._defined)):
-            if self._wants.get(self._key(view)) == 1 and access.straight and view.type.padding in (None, "zero"):
+        if self._checked(operation):
+            if (
+                self._wants.get(self._key(view)) == 1
+                and access.straight
+                and view.type.padding in (None, "zero")
+            ):
                 code, _ = self._partition(view.type, plan.name)
                 return method(code, "load", self._index(index, False))
             return method(atom(self.view(view)), "load", self._index(index, False))
         if len(view.type.tile) == 1 and operation.attribute("allow_tma") is None:
             tma = False
+        self._unchecked.add(self._key(view))
         name = self.view(view)
         latency = operation.attribute("latency")
         return call(
@@ -188,7 +220,9 @@ class Memory:
         owned = plan.form is Form.OWNED
         identity = view.dim_map == tuple(range(len(view.dim_map)))
         if view.padding not in (None, "zero") or not identity:
-            raise Unsupported("FT304", f"`{plan.name}` is also written: load it without padding or order.", operation.span)
+            raise Unsupported(
+                "FT304", f"`{plan.name}` is also written: load it without padding or order.", operation.span
+            )
         name = self._helper("load_first", plan, tuple(view.tile), owned)
         if owned:
             return call(name, atom(plan.name))
@@ -212,9 +246,16 @@ class Memory:
             self.helpers[name] = made
         return self._helper_keys[key]
 
+    def inlines(self, operation: Operation) -> bool:
+        """Whether a load may stand inside an expression: `load_view_tko` needs a typed local (JIT)."""
+        return self._checked(operation) and not self._array(operation.operands[0]).ordered
+
     def load(self, operation: Operation) -> None:
         """A load into a local."""
-        self._body.assign(operation.result, self.load_code(operation), "")
+        kind = tile_type(operation.result)
+        bare = not self.inlines(operation)
+        note = f": {self._body.spelling.tile(kind.dtype, kind.shape)}" if bare else ""
+        self._body.assign(operation.result, self.load_code(operation), note)
 
     # ---- stores
 
@@ -237,14 +278,22 @@ class Memory:
             if plan.value not in self._stores:
                 name = self._stores[plan.value] = body.scope.temporary(f"p{plan.name}")
                 shape = atom(body.spelling.shape(view.type.tile))
-                self._hoist(f"let mut {name} = ", method(atom(plan.name), "partition_mut", shape), False, None)
+                self._hoist(
+                    f"let mut {name} = ", method(atom(plan.name), "partition_mut", shape), False, None
+                )
             at = [body.scalar(v) if d == plan.row_axis else atom("0") for d, v in enumerate(index)]
             body.put("", method(atom(self._stores[plan.value]), "store", code, array(*at)))
         else:
             self._store_full(operation, plan, view.type, code, tuple(index), access.straight)
 
     def _store_full(
-        self, operation: Operation, plan: ArrayPlan, view: ViewType, code: Code, index: tuple[Value, ...], straight: bool
+        self,
+        operation: Operation,
+        plan: ArrayPlan,
+        view: ViewType,
+        code: Code,
+        index: tuple[Value, ...],
+        straight: bool,
     ) -> None:
         body = self._body
         if view.dim_map != tuple(range(len(view.dim_map))):

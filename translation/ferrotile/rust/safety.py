@@ -21,10 +21,11 @@ class Helper:
 
 
 _ORDERED = (
-    "A load leaves a later store to its tensor unordered with it (both start from the tensor's token), so a tile that",
-    "is read and then overwritten is loaded with its token, and the tensor's next access waits for that token.",
+    "A load leaves a later store to its tensor unordered with it: both start from the tensor's token.",
+    "So a tile that is read and then overwritten is loaded with its token, and the tensor's next",
+    "access waits for that token.",
 )
-_NO_TMA = ("Stores this block's own tile without TMA, which is several times slower on tiles of one row.",)
+_NO_TMA = ("Stores this block's own tile without TMA, which is several times slower on single-row tiles.",)
 
 
 def _generics(spelling: Spelling, shape: Shape) -> str:
@@ -54,9 +55,7 @@ def _put(writer: Writer, prefix: str, code: Code, suffix: str = ";", unsafe: boo
         writer.line(line)
 
 
-def load_first(
-    name: str, dtype: DType, owned: Shape | None, tile: Shape, spelling: Spelling
-) -> Helper:
+def load_first(name: str, dtype: DType, owned: Shape | None, tile: Shape, spelling: Spelling) -> Helper:
     """A load that later accesses of the tensor wait for. `owned`: the block's own tile, else any tile of `&Tensor`."""
     writer = Writer(4)
     shape, typed = spelling.shape(tile), spelling.tile(dtype, tile)
@@ -73,8 +72,13 @@ def load_first(
     if owned is not None:
         for axis, letter in enumerate(names):
             writer.line(f"let {letter} = program_id({axis});")
-    writer.line("// SAFETY: the view starts from the tensor's own token" + ("." if owned is None else "; the tile is this block's own."))
-    view = call("make_partition_view", *map(atom, ("z", shape, "padding::None", "dim_map::Identity", "z.token()")))
+    writer.line(
+        "// SAFETY: the view starts from the tensor's own token"
+        + ("." if owned is None else "; the tile is this block's own.")
+    )
+    view = call(
+        "make_partition_view", *map(atom, ("z", shape, "padding::None", "dim_map::Identity", "z.token()"))
+    )
     partition = f"Partition<{dtype}, {spelling.braces(tile)}>"
     _put(writer, f"let view: {partition} = ", view, unsafe=True)
     load = call(

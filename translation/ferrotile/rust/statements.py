@@ -46,9 +46,7 @@ class Body:
         self._base = writer.indent
         self.loop: tuple[For | Loop, list[Variable]] | None = None
         self._targets: list[Variable] = []
-        self.operands = Operands(
-            self.raw, self.tile, self.scalar, values, spelling, plan.axes, self.bind
-        )
+        self.operands = Operands(self.raw, self.tile, self.scalar, values, spelling, plan.axes, self.bind)
         self.memory = Memory(self)
 
     # ---- text out
@@ -61,13 +59,17 @@ class Body:
             whole = [p for p in code.parts if p[0] not in self.forced and not self._free(p[0])]
             if whole:
                 raise TooWide(max(whole, key=lambda p: (p[1], -p[0]))[0])
-            lines = [f"{prefix}unsafe {{ {code.text} }}{suffix}" if unsafe else f"{prefix}{code.text}{suffix}"]
+            lines = [
+                f"{prefix}unsafe {{ {code.text} }}{suffix}" if unsafe else f"{prefix}{code.text}{suffix}"
+            ]
         for line in lines:
             self.writer.line(line)
 
     def _free(self, value: int) -> bool:
         source = self.values.defined.get(value)
-        return isinstance(source, Operation) and bool(source.results) and self.values.is_free(source.results[0])
+        return (
+            isinstance(source, Operation) and bool(source.results) and self.values.is_free(source.results[0])
+        )
 
     def bind(self, wish: str, kind: str, code: Code) -> Code:
         """A typed local in front of the statement at hand."""
@@ -93,9 +95,15 @@ class Body:
         source = self.values.defined[value.id]
         assert isinstance(source, Operation), value
         if source.opcode == "num_tiles":
-            code = call("num_tiles", atom("&" + self.memory.view(source.operands[0])), atom(str(source.attribute("axis"))))
+            code = call(
+                "num_tiles",
+                atom("&" + self.memory.view(source.operands[0])),
+                atom(str(source.attribute("axis"))),
+            )
             return code.inlined(value.id)
         if source.opcode == "load_view":
+            if not self.memory.inlines(source):
+                raise TooWide(value.id)
             return self.memory.load_code(source).inlined(value.id)
         return expression(source, self.operands).inlined(value.id)
 
@@ -117,7 +125,9 @@ class Body:
         """A rank-0 value as a Rust scalar."""
         if not self.values.is_tile0(value):
             return self.raw(value)
-        return self.bind(value.name or "s", str(tile_type(value).dtype), call("tile_to_scalar", self.raw(value)))
+        return self.bind(
+            value.name or "s", str(tile_type(value).dtype), call("tile_to_scalar", self.raw(value))
+        )
 
     # ---- statements
 
@@ -165,7 +175,11 @@ class Body:
 
     def _kind(self, value: Value) -> str:
         kind = tile_type(value)
-        return self.spelling.tile(kind.dtype, kind.shape) if kind.shape or self.values.is_tile0(value) else str(kind.dtype)
+        return (
+            self.spelling.tile(kind.dtype, kind.shape)
+            if kind.shape or self.values.is_tile0(value)
+            else str(kind.dtype)
+        )
 
     def _annotate(self, s: Operation) -> str:
         kind = s.result.type
@@ -173,9 +187,20 @@ class Body:
         if kind.pointer:
             return f": {self.memory.pointer_type(s.result)}"
         scalar = not kind.shape and not self.values.is_tile0(s.result)
-        typed = (
-            "reduce exti trunci bitcast iota permute cat extract constant itof ftof ftoi".split()
-        )
+        typed = [
+            "reduce",
+            "exti",
+            "trunci",
+            "bitcast",
+            "iota",
+            "permute",
+            "cat",
+            "extract",
+            "constant",
+            "itof",
+            "ftof",
+            "ftoi",
+        ]
         if scalar:
             return f": {kind.dtype}" if s.opcode in ("constant",) else ""
         return f": {self._kind(s.result)}" if s.opcode in typed else ""
@@ -188,8 +213,20 @@ class Body:
         if not isinstance(source, Operation):
             return "r"
         if source.opcode == "reduce":
-            return {"sum": "sum", "prod": "product", "max": "high", "min": "low"}[str(source.attribute("function"))]
-        if source.opcode in ("ftof", "itof", "ftoi", "exti", "trunci", "bitcast", "reshape", "broadcast", "permute"):
+            return {"sum": "sum", "prod": "product", "max": "high", "min": "low"}[
+                str(source.attribute("function"))
+            ]
+        if source.opcode in (
+            "ftof",
+            "itof",
+            "ftoi",
+            "exti",
+            "trunci",
+            "bitcast",
+            "reshape",
+            "broadcast",
+            "permute",
+        ):
             return self.wish(source.operands[0])
         if source.opcode == "block_id":
             return ("i", "j", "k")[int(str(source.attribute("axis")))]
@@ -218,20 +255,17 @@ class Body:
     def _start(self, loop: For | Loop) -> list[Variable]:
         """Declares or takes over the variables of a loop's carries."""
         variables = []
-        codes = []
         for k, argument in enumerate(loop.arguments):
             initial = loop.initial[k]
             held = self.variables.get(initial.id)
             last = self.values.loop_last(loop, k)
             free = held is not None and held.mutable and self.values.last_use(initial) <= self.now
             free = free and sum(v.id == initial.id for v in loop.initial) == 1
-            if held is not None and free and all(self._idle(v) for v in held.values if v != initial.id):
+            if held is not None and free:
                 held.last = max(held.last, last)
-                codes.append(None)
                 variables.append(held)
                 continue
             code = self.scalar(initial) if not tile_type(argument).shape else self.raw(initial)
-            codes.append(code)
             wish = argument.name or loop.results[k].name or self.wish(initial)
             variables.append(self._carried(argument, wish, last, code, ()))
         for k, (argument, variable) in enumerate(zip(loop.arguments, variables, strict=True)):
@@ -240,9 +274,6 @@ class Body:
             if value is not None:
                 self.variables[value.id] = variable
         return variables
-
-    def _idle(self, value: int) -> bool:
-        return True
 
     def _for(self, s: For) -> None:
         variables = self._start(s)
@@ -287,12 +318,14 @@ class Body:
         pending: list[tuple[Variable, Code]] = []
         for variable, value in zip(variables, values, strict=True):
             if self.variables.get(value.id) is not variable:
-                pending.append((variable, self.scalar(value) if not tile_type(value).shape else self.raw(value)))
+                pending.append(
+                    (variable, self.scalar(value) if not tile_type(value).shape else self.raw(value))
+                )
         while pending:
             reads = [c.text for _, c in pending]
             ready = next((p for p in pending if p[0].name not in (t for t in reads if t != p[1].text)), None)
             if ready is None:
-                variable, code = pending[0]
+                variable, _code = pending[0]
                 saved = self.scope.temporary(variable.name)
                 self.writer.line(f"let {saved} = {variable.name};")
                 pending = [(v, atom(saved) if c.text == variable.name else c) for v, c in pending]
@@ -316,7 +349,12 @@ class Body:
                 if first.results and self.values.is_inline(first.result) and first.opcode != "load_view":
                     continue
                 return None
-            if not isinstance(first, If) or first.results or first.then.statements or first.otherwise.statements:
+            if (
+                not isinstance(first, If)
+                or first.results
+                or first.then.statements
+                or first.otherwise.statements
+            ):
                 return None
             leave = first.otherwise.terminator
             if first.then.terminator.kind is not End.YIELD or leave.kind is not End.BREAK:
@@ -393,7 +431,9 @@ class Body:
             elif kind.shape:
                 initial = constant_code(self.operands, 0, kind.dtype, kind.shape)
             else:
-                initial = atom("false" if kind.dtype.name == "bool" else "0.0" if kind.dtype.is_float else "0")
+                initial = atom(
+                    "false" if kind.dtype.name == "bool" else "0.0" if kind.dtype.is_float else "0"
+                )
             if result.id in self.variables:
                 variable = self.variables[result.id]
                 self.put(f"{variable.name} = ", initial)

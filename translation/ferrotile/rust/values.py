@@ -14,10 +14,30 @@ from ferrotile.rust.types import literal
 
 FREE = frozenset(("const_param", "extent", "num_tiles", "num_blocks"))
 _NEVER = frozenset(
-    """reduce exti trunci bitcast iota permute cat extract load_ptr base_pointer offset block_id make_view
-    store_view store_ptr assert""".split()
+    [
+        "reduce",
+        "exti",
+        "trunci",
+        "bitcast",
+        "iota",
+        "permute",
+        "cat",
+        "extract",
+        "load_ptr",
+        "base_pointer",
+        "offset",
+        "block_id",
+        "make_view",
+        "store_view",
+        "store_ptr",
+        "assert",
+    ]
 )
 _CONVERSIONS = frozenset(("itof", "ftof", "ftoi"))
+
+
+FOREVER = 1 << 40
+"""A position after every statement."""
 
 
 @dataclass(slots=True)
@@ -102,11 +122,18 @@ class Values:
             return False
         if isinstance(consumer, (For, Loop)):
             return isinstance(consumer, For) and value.id not in {v.id for v in consumer.initial}
-        return not (isinstance(consumer, Operation) and consumer.opcode in ("base_pointer", "offset", "load_ptr", "store_ptr"))
+        return not (
+            isinstance(consumer, Operation)
+            and consumer.opcode in ("base_pointer", "offset", "load_ptr", "store_ptr")
+        )
 
     def _constant_inline(self, source: Operation, kind: TileType, value: Value, consumer: Statement) -> bool:
         number = source.attribute("value")
-        if not isinstance(number, (int, float)) or literal(number, kind.dtype, True) is None or not kind.shape:
+        if (
+            not isinstance(number, (int, float))
+            or literal(number, kind.dtype, True) is None
+            or not kind.shape
+        ):
             return False
         if isinstance(consumer, (For, Loop)):
             return True
@@ -158,7 +185,11 @@ class Values:
                 plain = way in (None, "zero", "positive_inf") or self._floor_is_plain(source)
                 return not plain or any(self.is_tile0(v) for v in source.operands)
             case "itof" | "ftof" | "ftoi":
-                return any(self.is_tile0(v) for v in source.operands) or source.attribute("rounding") not in (None, "nearest_even", "zero")
+                return any(self.is_tile0(v) for v in source.operands) or source.attribute("rounding") not in (
+                    None,
+                    "nearest_even",
+                    "zero",
+                )
             case code if code in OPERATORS:
                 return not self.plain_operator(source) or any(self.is_tile0(v) for v in source.operands)
             case _:
@@ -183,7 +214,11 @@ class Values:
                 last = max(last, consumer)
                 continue
             last = max(last, self.position[id(consumer)])
-            if isinstance(consumer, Operation) and len(consumer.results) == 1 and self.is_inline(consumer.result):
+            if (
+                isinstance(consumer, Operation)
+                and len(consumer.results) == 1
+                and self.is_inline(consumer.result)
+            ):
                 last = max(last, self.last_use(consumer.result))
         return last
 
@@ -196,11 +231,15 @@ class Values:
         if sum(v.id == value.id for v in end.values) != 1 or self.is_inline(value):
             return None
         source = self.defined.get(value.id)
-        if source is None or isinstance(source, (For, Loop)) and value.id not in {r.id for r in source.results}:
+        if source is None or (
+            isinstance(source, (For, Loop)) and value.id not in {r.id for r in source.results}
+        ):
             return None
         if self._block.get(id(source)) != id(loop.body):
             return None
-        where = self.position[id(source)] if isinstance(source, (Operation, If)) else self.end[id(source)]
+        if isinstance(source, Operation):
+            return value if self.last_use(argument) <= self.position[id(source)] else None
+        where = self.position[id(source)] - 1 if isinstance(source, If) else self.end[id(source)]
         return value if self.last_use(argument) <= where else None
 
     def loop_last(self, loop: For | Loop, k: int) -> int:
@@ -213,10 +252,10 @@ class Values:
 class Scope:
     """Names in use."""
 
-    def __init__(self, reserved: Container[str]) -> None:
+    def __init__(self, reserved: Container[str], hints: set[str]) -> None:
         self._reserved = reserved
         self._live: list[Variable] = []
-        self._used: set[str] = set()
+        self._used: set[str] = set(hints)
 
     def declare(self, wish: str, position: int, last: int, mutable: bool = False) -> Variable:
         """A variable called like the wish, which may shadow one that is not needed after `position`."""
@@ -231,6 +270,7 @@ class Scope:
         """A name that nothing uses."""
         name = naming.local(wish, _Either(self._used, self._reserved))
         self._used.add(name)
+        self._live.append(Variable(name, FOREVER))
         return name
 
 

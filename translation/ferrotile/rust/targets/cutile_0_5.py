@@ -13,12 +13,14 @@ OPERATORS = MappingProxyType(
 )  # fmt: skip
 """Opcode -> operator and Rust precedence."""
 
-NAMED = MappingProxyType({name: name for name in "addf subf mulf divf remf remi shri andi xori ori".split()})
+NAMED = MappingProxyType(
+    {name: name for name in ["addf", "subf", "mulf", "divf", "remf", "remi", "shri", "andi", "xori", "ori"]}
+)
 """Opcode -> function, where the operator does not fit (rounding, 16-bit integers)."""
 
 FUNCTIONS = MappingProxyType(
     {
-        **{n: (n, ()) for n in "exp log log2 sin cos tan sinh cosh tanh floor ceil absf negf absi pow atan2".split()},
+        **{n: (n, ()) for n in ["exp", "log", "log2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil", "absf", "negf", "absi", "pow", "atan2"]},
         "exp2": ("exp2", ("ftz",)),
         "rsqrt": ("rsqrt", ("ftz",)),
         "sqrt": ("sqrt", ("rounding", "ftz")),
@@ -61,14 +63,16 @@ PADDING = MappingProxyType(
 WITH_ROUNDING = MappingProxyType({"exp": "exp_with_rounding", "tanh": "tanh_with_rounding"})
 """Functions whose approximate form is a separate unsafe one."""
 
-REDUCIBLE = frozenset("f16 bf16 f32 f64 i32 i64 u32 u64".split())
-WIDE_INTEGERS = frozenset("i8 u8 i32 u32 i64 u64".split())
+REDUCIBLE = frozenset(["f16", "bf16", "f32", "f64", "i32", "i64", "u32", "u64"])
+WIDE_INTEGERS = frozenset(["i8", "u8", "i32", "u32", "i64", "u64"])
 """Integers whose operators exist; 16-bit ones have functions only."""
 
 ORDERING = MappingProxyType(
     {"weak": "Weak", "relaxed": "Relaxed", "acquire": "Acquire", "release": "Release", "acq_rel": "AcqRel"}
 )
-SCOPE = MappingProxyType({"block": "TileBlock", "tile_block": "TileBlock", "device": "Device", "sys": "System", "system": "System"})
+SCOPE = MappingProxyType(
+    {"block": "TileBlock", "tile_block": "TileBlock", "device": "Device", "sys": "System", "system": "System"}
+)
 
 WISHES = MappingProxyType(
     {

@@ -1,0 +1,281 @@
+"""Inputs for a kernel under a signature: concrete sizes, arrays, scalars, grids."""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import ml_dtypes
+import numpy as np
+
+from ferrotile.program.dtypes import DType, Kind
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, ScalarArgument, Signature
+from ferrotile_runner.tileir.interpreter.elements import Array, is_float
+
+MAX_ELEMENTS = 1 << 21
+"""No array of a case is larger."""
+
+_NUMPY: Mapping[str, np.dtype[np.generic]] = MappingProxyType({
+    "bool": np.dtype(np.bool_),
+    **{f"{k}{b}": np.dtype(f"{k}{b // 8}") for k in "iu" for b in (8, 16, 32, 64)},
+    **{f"f{b}": np.dtype(f"f{b // 8}") for b in (16, 32, 64)},
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "tf32": np.dtype(np.float32),
+    "f8e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8e8m0fnu": np.dtype(ml_dtypes.float8_e8m0fnu),
+})
+
+
+def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
+    """The NumPy type that stores elements of `dtype`."""
+    return _NUMPY[dtype.name]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One launch. `arrays` may be strided (their last axis is not); scalars by name; `grid` has three extents."""
+
+    name: str
+    sizes: Mapping[str, int]
+    arrays: Mapping[str, Array]
+    scalars: Mapping[str, int | float | bool]
+    grid: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What hypotheses say about sizes. `open` are those that no size was chosen by."""
+
+    sizes: Mapping[str, int]
+    at_most: Mapping[str, int]
+    at_least: Mapping[str, int]
+    multiple_of: Mapping[str, int]
+    equal: Mapping[str, str]
+    unit_axes: frozenset[int]
+    contiguous: bool
+    open: tuple[str, ...]
+
+
+_NAME = r"([A-Za-z_]\w*)"
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    (rf"(?:cdiv|ceil)\({_NAME}, *(\d+)\) *={{1,2}} *(\d+)", "tiles"),
+    (rf"{_NAME} *={{1,2}} *(\d+)", "size"),
+    (rf"{_NAME} *<= *(\d+)", "most"),
+    (rf"{_NAME} *< *(\d+)", "below"),
+    (rf"{_NAME} *>= *(\d+)", "least"),
+    (rf"{_NAME} *% *(\d+) *={{1,2}} *0", "multiple"),
+    (rf"{_NAME} *={{1,2}} *{_NAME}", "equal"),
+    (r"bid\.([xyz]) *={1,2} *0", "axis"),
+    (r".*contiguous.*", "contiguous"),
+)
+
+
+def facts_of(hypotheses: Sequence[str]) -> Facts:
+    """Reads launch facts such as `cdiv(N, 1024) = 1`, `N = 1000`, `N % 64 = 0`, `bid.y = 0`."""
+    sizes: dict[str, int] = {}
+    most: dict[str, int] = {}
+    least: dict[str, int] = {}
+    multiple: dict[str, int] = {}
+    equal: dict[str, str] = {}
+    axes: set[int] = set()
+    contiguous, unread = False, list[str]()
+    for hypothesis in hypotheses:
+        kind, words = next(
+            ((k, m.groups()) for p, k in _PATTERNS if (m := re.fullmatch(p, hypothesis.strip()))), ("", ())
+        )
+        match kind:
+            case "tiles":
+                name, tile, count = words[0], int(words[1]), int(words[2])
+                most[name] = min(most.get(name, tile * count), tile * count)
+                least[name] = max(least.get(name, 1), tile * (count - 1) + 1)
+            case "size":
+                sizes[words[0]] = int(words[1])
+            case "most" | "below":
+                bound = int(words[1]) - (kind == "below")
+                most[words[0]] = min(most.get(words[0], bound), bound)
+            case "least":
+                least[words[0]] = max(least.get(words[0], 1), int(words[1]))
+            case "multiple":
+                multiple[words[0]] = math.lcm(multiple.get(words[0], 1), int(words[1]))
+            case "equal":
+                equal[words[1]] = words[0]
+            case "axis":
+                axes.add("xyz".index(words[0]))
+            case "contiguous":
+                contiguous = True
+            case _:
+                unread.append(hypothesis)
+    return Facts(sizes, most, least, multiple, equal, frozenset(axes), contiguous, tuple(unread))
+
+
+Shape = Callable[[int], int]
+"""A tile's extent to an array's extent."""
+
+_SHAPES: tuple[tuple[str, Shape], ...] = (
+    ("one tile and one element", lambda tile: tile + 1),
+    ("two whole tiles", lambda tile: 2 * tile),
+    ("less than a tile", lambda tile: max(1, tile - max(1, tile // 4))),
+    ("tiles and a tail", lambda tile: 2 * tile + max(1, tile // 2 - 1)),
+)
+
+
+def symbols(signature: Signature) -> tuple[str, ...]:
+    """Extent symbols, in order of first use."""
+    found: dict[str, None] = {}
+    for argument in signature.arguments:
+        if isinstance(argument, ArrayArgument):
+            found.update((e, None) for e in argument.extents if isinstance(e, str))
+    for axis in signature.grid or ():
+        found.update((f.extent, None) for f in axis if isinstance(f.extent, str))
+    return tuple(found)
+
+
+def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shape: Shape) -> dict[str, int]:
+    """An extent for every symbol: fixed by a constant or a fact, else made from its tile by `shape`."""
+    constants = {
+        a.name: a.value
+        for a in signature.arguments
+        if isinstance(a, ConstantArgument) and isinstance(a.value, int) and not isinstance(a.value, bool)
+    }
+    known = {
+        f.extent: f.tile for axis in signature.grid or () for f in axis if isinstance(f.extent, str) and f.tile > 1
+    }
+    sizes: dict[str, int] = {}
+    for name in symbols(signature):
+        if name in facts.sizes or name in constants:
+            sizes[name] = facts.sizes.get(name, constants.get(name, 1))
+            continue
+        size = shape(known.get(name, tiles.get(name, 2)))
+        size = max(min(size, facts.at_most.get(name, size)), facts.at_least.get(name, 1))
+        step = facts.multiple_of.get(name, 1)
+        sizes[name] = max(step, size - size % step)
+    for name, other in facts.equal.items():
+        if other in sizes and name in sizes:
+            sizes[name] = sizes[other]
+    return sizes
+
+
+def grid_for(signature: Signature, sizes: Mapping[str, int], facts: Facts) -> tuple[int, int, int] | None:
+    """The number of blocks along x, y, z; None where the signature does not say."""
+    if signature.grid is None:
+        return None
+
+    def factor(one: GridFactor) -> int:
+        extent = sizes[one.extent] if isinstance(one.extent, str) else one.extent
+        return -(-extent // one.tile)
+
+    axes = [math.prod(factor(f) for f in axis) for axis in signature.grid]
+    filled = [*axes, 1, 1, 1][:3]
+    return (filled[0], filled[1], filled[2])
+
+
+def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Normally distributed floats; integers that are indices of any array of the case."""
+    numpy = numpy_dtype(dtype)
+    if dtype.kind is Kind.BOOL:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if dtype.is_integer:
+        return rng.integers(0, max(1, min(below, 100)), shape).astype(numpy)
+    return rng.standard_normal(shape).astype(np.float32).astype(numpy)
+
+
+def hard(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """As `ordinary`, with NaN, infinities, denormals, extremes and both zeros (integers: extremes) sown in."""
+    values = ordinary(rng, shape, dtype, below)
+    sown = rng.random(shape) < 0.05
+    picks = special_values(dtype)
+    if picks.size:
+        values[sown] = picks[rng.integers(0, picks.size, int(sown.sum()))]
+    return values
+
+
+def special_values(dtype: DType) -> Array:
+    """Elements that kernels get wrong first."""
+    numpy = numpy_dtype(dtype)
+    if numpy == np.bool_:
+        return np.zeros(0, np.bool_)
+    if not is_float(numpy):
+        info = np.iinfo(numpy)
+        return np.array([info.min, info.max, info.max - 1, 0, 1], numpy)
+    limits = ml_dtypes.finfo(numpy)
+    with np.errstate(all="ignore"):
+        wide = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, float(limits.max), float(limits.min)]
+        wide += [float(limits.tiny), float(limits.smallest_subnormal), -float(limits.smallest_subnormal)]
+        return np.array(wide, np.float64).astype(np.float32 if numpy.itemsize < 4 else numpy).astype(numpy)
+
+
+def cases(
+    signature: Signature, hypotheses: Sequence[str] = (), tiles: Mapping[str, int] = MappingProxyType({}), seed: int = 0
+) -> Iterator[Case]:
+    """Launches that satisfy the hypotheses that `facts_of` can read; none where the grid is unknown. `tiles` gives the tile
+    extent along a symbol. The last case but one has hard values, the last strided arrays."""
+    facts = facts_of(hypotheses)
+    seen: set[tuple[tuple[str, int], ...]] = set()
+    for name, shape in _SHAPES:
+        sizes = sizes_for(signature, facts, tiles, shape)
+        key = tuple(sorted(sizes.items()))
+        if key not in seen:
+            seen.add(key)
+            yield from _case(name, signature, sizes, facts, ordinary, False, seed)
+    sizes = sizes_for(signature, facts, tiles, _SHAPES[-1][1])
+    yield from _case("hard values", signature, sizes, facts, hard, False, seed + 1)
+    if not facts.contiguous:
+        yield from _case("strided arrays", signature, sizes, facts, ordinary, True, seed + 2)
+
+
+Fill = Callable[[np.random.Generator, tuple[int, ...], DType, int], Array]
+
+
+def _case(
+    name: str, signature: Signature, sizes: Mapping[str, int], facts: Facts, fill: Fill, strided: bool, seed: int
+) -> Iterator[Case]:
+    grid = grid_for(signature, sizes, facts)
+    if grid is None or any(grid[axis] != 1 for axis in facts.unit_axes):
+        return
+    shapes = {
+        a.name: tuple(sizes[e] if isinstance(e, str) else e for e in a.extents)
+        for a in signature.arguments
+        if isinstance(a, ArrayArgument)
+    }
+    if any(math.prod(s) > MAX_ELEMENTS for s in shapes.values()):
+        return
+    below = min((e for s in shapes.values() for e in s if e > 1), default=1)
+    arrays: dict[str, Array] = {}
+    scalars: dict[str, int | float | bool] = {}
+    for argument in signature.arguments:
+        rng = np.random.default_rng([seed, zlib.crc32(argument.name.encode())])
+        match argument:
+            case ArrayArgument(name=key, dtype=dtype):
+                values = fill(rng, shapes[key], dtype, below)
+                arrays[key] = _strided(values) if strided else values
+            case ScalarArgument(name=key, dtype=dtype):
+                scalars[key] = sizes[key] if key in sizes else _scalar(rng, dtype)
+            case ConstantArgument():
+                pass
+    yield Case(name, dict(sizes), arrays, scalars, grid)
+
+
+def _scalar(rng: np.random.Generator, dtype: DType) -> int | float | bool:
+    if dtype.kind is Kind.BOOL:
+        return True
+    return int(rng.integers(1, 4)) if dtype.is_integer else float(np.float32(rng.uniform(0.05, 0.95)))
+
+
+def _strided(values: Array) -> Array:
+    """The same elements with gaps after every row."""
+    if values.ndim < 2:
+        return values
+    room = np.zeros((*values.shape[:-1], values.shape[-1] + 8), values.dtype)
+    room[..., : values.shape[-1]] = values
+    return room[..., : values.shape[-1]]
+
+
+def describe(case: Case) -> str:
+    """`M=129, N=256, grid (2, 2, 1)`."""
+    sizes = ", ".join(f"{k}={v}" for k, v in case.sizes.items())
+    return f"{case.name}: {sizes or 'fixed sizes'}, grid {case.grid}"

@@ -1,0 +1,219 @@
+"""Integer arithmetic: polynomials modulo 2^w (rule I1), ranges (I4, I5), `cdiv` as compilers spell it.
+
+A polynomial is a map from monomials (tuples of terms, by number) to coefficients. Adding, subtracting and
+multiplying wrap, so the ring identities hold for every value; nothing here is ever used for floats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ferrotile_runner.tileir.terms import Shape, Store, Term, value_of, wrap
+
+Monomial = tuple[Term, ...]
+Polynomial = dict[Monomial, int]
+OVERFLOW = "index arithmetic does not overflow"
+
+
+@dataclass(slots=True)
+class Facts:
+    """What may be assumed of the launch, as terms. Filled in by `hypotheses.facts`."""
+
+    no_overflow: bool = False
+    positive_extents: bool = False
+    below: list[tuple[Term, Term]] = field(default_factory=list)
+    """(a, b): 0 <= a < b."""
+    equal: dict[Term, Term] = field(default_factory=dict)
+    grid: dict[str, Term] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Arithmetic:
+    """Integer rules over one store under some facts."""
+
+    store: Store
+    facts: Facts
+
+    def no_overflow(self) -> bool:
+        return self.facts.no_overflow and self.store.use(OVERFLOW)
+
+    def polynomial(self, term: Term) -> Polynomial:
+        """`term` as a polynomial; a term of another kind is a monomial of its own."""
+        match term.op:
+            case "const":
+                return {(): value_of(term) or 0}
+            case "poly":
+                return decode(term)
+            case _:
+                return {(term,): 1}
+
+    def build(self, polynomial: Polynomial, shape: Shape, element: str) -> Term:
+        """The term of a polynomial, in normal form."""
+        kept = {m: v for m, c in polynomial.items() if (v := wrap(c, element))}
+        kept = self.ceilings(kept, shape, element)
+        if not kept:
+            return self.store.const(0, shape, element)
+        if len(kept) == 1:
+            ((monomial, coefficient),) = kept.items()
+            if not monomial:
+                return self.store.const(coefficient, shape, element)
+            if len(monomial) == 1 and coefficient == 1:
+                return monomial[0]
+        atoms = sorted({atom for m in kept for atom in m}, key=lambda atom: atom.number)
+        place = {atom: index for index, atom in enumerate(atoms)}
+        data = tuple(sorted((tuple(place[atom] for atom in m), c) for m, c in kept.items()))
+        return self.store.term("poly", data, tuple(atoms), shape, element)
+
+    def ceilings(self, p: Polynomial, shape: Shape, element: str) -> Polynomial:
+        """`a/c + min(a mod c, 1)` is `cdiv(a, c)` for a >= 0, c > 0."""
+        for monomial, coefficient in list(p.items()):
+            if len(monomial) != 1 or monomial[0].op != "mini":
+                continue
+            one, other = sorted(monomial[0].args, key=lambda term: value_of(term) != 1)
+            if value_of(one) != 1 or other.op != "poly":
+                continue
+            for inner in other.args:
+                if inner.op != "div" or p.get((inner,)) != coefficient:
+                    continue
+                a, c = inner.args
+                rest = self.subtract(a, self.multiply(inner, c))
+                if rest is other and (value_of(c) or 0) > 0 and self.nonnegative(a):
+                    q = {m: v for m, v in p.items() if m not in {monomial, (inner,)}}
+                    ceiling = self.store.term("cdiv", (), (a, c), shape, element)
+                    ceiling = self.facts.equal.get(ceiling, ceiling)
+                    return _sum(q, self.polynomial(self.scale(ceiling, coefficient)), 1)
+        return p
+
+    def scale(self, term: Term, factor: int) -> Term:
+        p = {m: c * factor for m, c in self.polynomial(term).items()}
+        return self.build(p, term.shape, term.element)
+
+    def add(self, a: Term, b: Term) -> Term:
+        return self.build(_sum(self.polynomial(a), self.polynomial(b), 1), a.shape, a.element)
+
+    def subtract(self, a: Term, b: Term) -> Term:
+        return self.build(_sum(self.polynomial(a), self.polynomial(b), -1), a.shape, a.element)
+
+    def multiply(self, a: Term, b: Term) -> Term:
+        result: Polynomial = {}
+        for m, c in self.polynomial(a).items():
+            for n, d in self.polynomial(b).items():
+                key = monomial(*m, *n)
+                result[key] = result.get(key, 0) + c * d
+        return self.build(result, a.shape, a.element)
+
+    def nonnegative(self, t: Term) -> bool:
+        """Whether the value is >= 0 as a signed number. Sums and products only without overflow (H6)."""
+        match t.op:
+            case "const":
+                return (value_of(t) or 0) >= 0
+            case "bid" | "grid" | "iota":
+                return True
+            case "param":
+                return isinstance(t.data, tuple) and t.data[0] in {"dim", "stride"}
+            case "iv":
+                return self.nonnegative(t.args[0])
+            case "map":
+                return self.nonnegative(t.args[0])
+            case "exti":
+                return t.data == "signed" and self.nonnegative(t.args[0])
+            case "div" | "cdiv" | "mini":
+                return all(self.nonnegative(arg) or self.positive(arg) for arg in t.args)
+            case "maxi":
+                return any(self.nonnegative(arg) for arg in t.args)
+            case "select":
+                return all(self.nonnegative(arg) for arg in t.args[1:])
+            case "poly":
+                return self._nonnegative_sum(t)
+            case _:
+                return False
+
+    def _nonnegative_sum(self, t: Term) -> bool:
+        p = decode(t)
+        if all(c > 0 and all(self.nonnegative(atom) for atom in m) for m, c in p.items()):
+            return self.no_overflow()
+        if self.positive(t):
+            return True
+        for m, c in p.items():  # a - b*(a/b) is in [0, b)
+            for atom in m if c < 0 else ():
+                if atom.op == "div" and t is self.subtract(atom.args[0], self.multiply(atom, atom.args[1])):
+                    return True
+        return False
+
+    def positive(self, t: Term) -> bool:
+        """`value >= 1`: constants, extents by hypothesis, tile counts, and rule I5."""
+        known = value_of(t)
+        if known is not None:
+            return known >= 1
+        if t.is_op("param") and isinstance(t.data, tuple) and t.data[0] == "dim":
+            return self.facts.positive_extents and self.store.use("extents >= 1")
+        if t.op == "cdiv":
+            return self.positive(t.args[0]) and self.positive(t.args[1])
+        if t.op == "grid":
+            return True
+        if t.op == "mini":
+            return all(self.positive(arg) for arg in t.args)
+        return t.op == "poly" and (self._positive_product(t) or self._last_group(t))
+
+    def _positive_product(self, t: Term) -> bool:
+        p = decode(t)
+        ((first, coefficient), *others) = p.items()
+        return not others and coefficient > 0 and all(map(self.positive, first)) and self.no_overflow()
+
+    def _last_group(self, t: Term) -> bool:
+        """t = a - g*(x/(g*b)) with 0 <= x < a*b: then t >= 1, for g*(x/(g*b))*b <= x < a*b."""
+        for m, c in decode(t).items():
+            if c >= 0 or len(m) != 1 or m[0].op != "div":
+                continue
+            x, group = m[0].args
+            a = self.subtract(t, self.scale(m[0], c))
+            for bound in self.upper_bounds(x):
+                if self.multiply(a, group) is self.scale(bound, -c) and self.nonnegative(x):
+                    return self.no_overflow()
+        return False
+
+    def upper_bounds(self, x: Term) -> list[Term]:
+        """Terms that `x` is known to be below."""
+        found = [bound for small, bound in self.facts.below if small is x]
+        if x.op == "iv":
+            found.append(x.args[1])
+        if x.op == "bid" and isinstance(x.data, str) and x.data in self.facts.grid:
+            found.append(self.facts.grid[x.data])
+            self.store.use(f"grid.{x.data} as given")
+        return found
+
+    def is_below(self, a: Term, b: Term) -> bool:
+        """a < b for sure: constants, listed facts, loop variables, remainders."""
+        x, y = value_of(a), value_of(b)
+        if x is not None and y is not None:
+            return x < y
+        if any(bound is b for bound in self.upper_bounds(a)):
+            return a.op != "bid" or self.store.use("block ids are below the grid's size")
+        if y is not None and any((value_of(bound) or y + 1) <= y for bound in self.upper_bounds(a)):
+            return True
+        if a.op == "poly" and y is not None:
+            for atom in a.args:
+                if atom.op == "div" and atom.args[1] is b:
+                    return a is self.subtract(atom.args[0], self.multiply(atom, b)) and self.nonnegative(a)
+        return False
+
+
+def decode(term: Term) -> Polynomial:
+    """The polynomial of a `poly` term."""
+    found: Polynomial = {}
+    if isinstance(term.data, tuple):
+        for places, coefficient in term.data:
+            found[tuple(term.args[place] for place in places)] = coefficient
+    return found
+
+
+def monomial(*atoms: Term) -> Monomial:
+    """A product of atoms in its one order."""
+    return tuple(sorted(atoms, key=lambda atom: atom.number))
+
+
+def _sum(p: Polynomial, q: Polynomial, sign: int) -> Polynomial:
+    result = dict(p)
+    for m, c in q.items():
+        result[m] = result.get(m, 0) + sign * c
+    return result

@@ -1,0 +1,77 @@
+"""Literals of Tile IR text as bits, and exact conversions of constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import ml_dtypes
+import numpy as np
+
+_FLOATS: Mapping[str, tuple[np.dtype[np.generic], type[np.unsignedinteger]]] = MappingProxyType({  # type: ignore[type-arg]
+    "f16": (np.dtype(np.float16), np.uint16),
+    "bf16": (np.dtype(ml_dtypes.bfloat16), np.uint16),
+    "f32": (np.dtype(np.float32), np.uint32),
+    "tf32": (np.dtype(np.float32), np.uint32),
+    "f64": (np.dtype(np.float64), np.uint64),
+    "f8E4M3FN": (np.dtype(ml_dtypes.float8_e4m3fn), np.uint8),
+    "f8E5M2": (np.dtype(ml_dtypes.float8_e5m2), np.uint8),
+    "f8E8M0FNU": (np.dtype(ml_dtypes.float8_e8m0fnu), np.uint8),
+})
+_EXACT_INTEGERS = MappingProxyType({"f16": 11, "bf16": 8, "f32": 24, "tf32": 11, "f64": 53})
+
+
+class LiteralError(ValueError):
+    """A literal that is no value of its type."""
+
+
+def _bits(value: float, element: str) -> int:
+    if element not in _FLOATS:
+        raise LiteralError(f"element type {element}")
+    dtype, unsigned = _FLOATS[element]
+    with np.errstate(all="ignore"):
+        return int(np.asarray(value, dtype=np.float64).astype(dtype).view(unsigned))
+
+
+def literal(text: str, element: str) -> int:
+    """`0xFF800000`, `1.0e+00`, `true`, `-3` of `element` as signed integer, 0/1 or float bits.
+    Raises LiteralError."""
+    if text in {"true", "false"}:
+        return int(text == "true")
+    try:
+        if element.startswith("i"):
+            value = int(text, 0)
+            bits = int(element[1:])
+            value &= (1 << bits) - 1
+            return value - (1 << bits) if bits > 1 and value >> (bits - 1) else value
+        if text.lower().startswith("0x"):
+            return int(text, 16)
+        return _bits(float(text), element)
+    except ValueError as error:
+        raise LiteralError(f"{text!r} is no {element}") from error
+
+
+def special(name: str, element: str) -> int | None:
+    """Bits of a padding value's name (`zero`, `neg_inf`, ...); None where the type has no such value."""
+    values = {"zero": 0.0, "neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": -float("inf")}
+    if element.startswith("i"):
+        return 0 if name == "zero" else None
+    return _bits(values[name], element) if name in values else None
+
+
+def integer_to_float(value: int, element: str) -> int | None:
+    """Bits of an integer that `element` holds exactly; else None."""
+    digits = _EXACT_INTEGERS.get(element)
+    return _bits(float(value), element) if digits is not None and abs(value) < 1 << digits else None
+
+
+def convert_float(bits: int, source: str, target: str) -> int | None:
+    """Float constant to another float type, to nearest even; None for types or NaNs not handled."""
+    if source not in _FLOATS or target not in _FLOATS or "tf32" in (source, target):
+        return None
+    dtype, unsigned = _FLOATS[source]
+    value = float(np.asarray(bits, dtype=unsigned).view(dtype).astype(np.float64))
+    if value != value:
+        return None
+    narrowing_twice = source == "f64" or target in {"f8E4M3FN", "f8E5M2", "f8E8M0FNU"}
+    return None if narrowing_twice else _bits(value, target)

@@ -1,0 +1,104 @@
+"""The real server around a fake translator and verifier: no compilers, and answers that a test can foresee."""
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Event
+
+from ferrotile.diagnostics.model import Diagnostic, Fix, Severity
+from ferrotile.syntax.document import Document
+from ferrotile.syntax.span import Span
+from ferrotile.translation import KernelTranslation, Options, SourceMap, UnsafeCount
+from ferrotile_server.application import Application
+from ferrotile_server.lsp.server import serve
+
+_KERNEL = re.compile(rb"@ct\.kernel\s+def (\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """One kernel a `@ct.kernel`; refused where its body says REFUSE, a crash where it says CRASH."""
+
+    kernels: tuple[KernelTranslation, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def render_file(self, stem: str) -> str:
+        return "\n".join(k.rust for k in self.kernels if k.rust)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    status: str
+    detail: str = ""
+    ms: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    rungs: Mapping[str, Result]
+
+
+def translate(document: Document, options: Options) -> Translation:
+    print("user-visible print must not reach the protocol")
+    os.system("echo neither a child process")
+    data = document.data
+    if b"CRASH" in data:
+        raise RuntimeError("translator fault")
+    time.sleep(float(os.environ.get("FAKE_DELAY", "0")))
+    heads = list(_KERNEL.finditer(data))
+    kernels = []
+    for head, following in zip(heads, [*heads[1:], None], strict=True):
+        end = following.start() if following else len(data)
+        name, body = head[1].decode(), data[head.start() : end]
+        place = Span(*head.span(1))
+        diagnostics: tuple[Diagnostic, ...] = ()
+        at = data.find(b"REFUSE", head.start(), end)
+        if at >= 0:
+            span = Span(at, at + 6)
+            fix = Fix("Remove it", span, "pass")
+            diagnostics = (
+                Diagnostic("FT301", Severity.ERROR, "no `REFUSE` here", span, ((place, "kernel"),), fix),
+            )
+        text = body.decode("utf-8", "replace")
+        rust = (
+            None if at >= 0 else f"mod {name} {{ /* ``` {len(text)} {options.target} */\nfn {name}() {{}} }}"
+        )
+        kernels.append(
+            KernelTranslation(
+                name,
+                "cutile",
+                Span(head.start(), end),
+                place,
+                None,
+                None,
+                rust,
+                None,
+                (),
+                UnsafeCount(1, 0),
+                SourceMap(((1, place),)),
+                diagnostics,
+            )  # fmt: skip
+        )
+    return Translation(tuple(kernels))
+
+
+def verify(
+    document: Document,
+    kernel: KernelTranslation,
+    rungs: tuple[str, ...],
+    progress: Callable[[str], None],
+    cancel: Event,
+) -> Report:
+    progress("proving")
+    if "slow" in kernel.name:
+        cancel.wait(20)
+        print("cancelled" if cancel.is_set() else "not cancelled", file=sys.stderr)
+    status = "failed" if "wrong" in kernel.name else "passed"
+    return Report({"translated": Result("passed"), "proved": Result(status, "first difference: addf")})
+
+
+if __name__ == "__main__":
+    sys.exit(serve(sys.argv[1:], Application(translator=translate, verifier=verify)))  # type: ignore[arg-type]

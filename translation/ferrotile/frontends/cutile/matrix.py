@@ -1,0 +1,106 @@
+"""`mma`, `matmul` and `@`."""
+
+from __future__ import annotations
+
+from ferrotile.frontends.cutile.arguments import Arguments, Spec
+from ferrotile.frontends.cutile.conversion import (
+    Operand,
+    broadcast,
+    broadcast_shape,
+    constant,
+    convert,
+    materialise,
+    promote,
+    reshape,
+    tile_of,
+)
+from ferrotile.frontends.cutile.environment import Context
+from ferrotile.frontends.cutile.values import Abstract, Tile
+from ferrotile.program import dtypes
+from ferrotile.program.dtypes import DType
+from ferrotile.program.ir import Value
+from ferrotile.program.types import Size, TileType, same_shape
+
+_F8 = (dtypes.F8E4M3FN, dtypes.F8E5M2)
+_ACCUMULATORS: dict[DType, tuple[DType, ...]] = {
+    dtypes.F16: (dtypes.F16, dtypes.F32),
+    dtypes.BF16: (dtypes.F32,),
+    dtypes.F32: (dtypes.F32,),
+    dtypes.TF32: (dtypes.F32,),
+    dtypes.F64: (dtypes.F64,),
+    dtypes.F8E4M3FN: (dtypes.F16, dtypes.F32),
+    dtypes.F8E5M2: (dtypes.F16, dtypes.F32),
+    dtypes.I8: (dtypes.I32,),
+    dtypes.U8: (dtypes.I32,),
+}
+"""Accumulator types that `mma` takes; the first is `matmul`'s."""
+
+
+def _mma(ctx: Context, args: Arguments) -> Abstract:
+    if args.bool("use_fast_acc"):
+        args.fail("use_fast_acc", "FT301", "`use_fast_acc=True` has no translation yet")
+    x = materialise(ctx, args.operand("x"))
+    y = materialise(ctx, args.operand("y"))
+    acc = materialise(ctx, args.operand("acc"))
+    for name, value in (("x", x), ("y", y), ("acc", acc)):
+        if tile_of(value).rank not in (2, 3):
+            args.fail(name, "FT204", f"`mma` takes tiles of rank 2 or 3, `{name}` has {tile_of(value).rank}")
+    return Tile(multiply(ctx, x, y, acc))
+
+
+def multiply(ctx: Context, x: Value, y: Value, acc: Value) -> Value:
+    """`x @ y + acc` with all checks; batches broadcast."""
+    first, second, total = tile_of(x), tile_of(y), tile_of(acc)
+    integers = (dtypes.I8, dtypes.U8)
+    mixed = first.dtype in integers and second.dtype in integers
+    if first.dtype != second.dtype and not mixed:
+        ctx.fail("FT203", f"`mma` needs equal types, not {first.dtype} and {second.dtype}")
+    allowed = _ACCUMULATORS.get(first.dtype)
+    if allowed is None:
+        ctx.fail("FT203", f"`mma` does not take {first.dtype}")
+    if total.dtype not in allowed:
+        names = " or ".join(d.name for d in allowed)
+        ctx.fail("FT203", f"`mma` of {first.dtype} needs an accumulator of {names}, not {total.dtype}")
+    if first.shape[-1].value != second.shape[-2].value:
+        ctx.fail("FT204", f"inner dimensions differ: {first.shape[-1].value} and {second.shape[-2].value}")
+    ctx.join_size(first.shape[-1], second.shape[-2])
+    batch = broadcast_shape(ctx, first.shape[:-2], second.shape[:-2])
+    result = (*batch, first.shape[-2], second.shape[-1])
+    if not same_shape(result, total.shape):
+        shown = [f"({', '.join(map(str, s))})" for s in (result, total.shape)]
+        ctx.fail("FT204", f"the product has shape {shown[0]}, the accumulator {shown[1]}")
+    shape = ctx.join_shape(result, total.shape)
+    x = broadcast(ctx, x, (*batch, *first.shape[-2:]))
+    y = broadcast(ctx, y, (*batch, *second.shape[-2:]))
+    opcode = "mmai" if first.dtype in integers else "mmaf"
+    return ctx.emit(opcode, (x, y, acc), TileType(total.dtype, shape))
+
+
+def matmul(ctx: Context, a: Operand, b: Operand) -> Abstract:
+    """`a @ b`: promotes, accumulates in the type's own accumulator, casts back."""
+    if not isinstance(a, Tile) or not isinstance(b, Tile):
+        ctx.fail("FT203", "`@` needs two tiles")
+    dtype = promote(ctx, a, b)
+    if dtype not in _ACCUMULATORS:
+        ctx.fail("FT203", f"`@` does not take {dtype}")
+    ranks = a.type.rank, b.type.rank
+    if not all(1 <= r <= 3 for r in ranks):
+        ctx.fail("FT204", f"`@` takes tiles of rank 1 to 3, not {ranks[0]} and {ranks[1]}")
+    x, y = convert(ctx, a.value, dtype), convert(ctx, b.value, dtype)
+    if ranks[0] == 1:
+        x = reshape(ctx, x, (Size(1), *a.type.shape))
+    if ranks[1] == 1:
+        y = reshape(ctx, y, (*b.type.shape, Size(1)))
+    batch = broadcast_shape(ctx, tile_of(x).shape[:-2], tile_of(y).shape[:-2])
+    shape = (*batch, tile_of(x).shape[-2], tile_of(y).shape[-1])
+    acc = constant(ctx, 0, _ACCUMULATORS[dtype][0], shape)
+    result = convert(ctx, multiply(ctx, x, y, acc), dtype)
+    rows = () if ranks[0] == 1 else (shape[-2],)
+    columns = () if ranks[1] == 1 else (shape[-1],)
+    return Tile(reshape(ctx, result, (*batch, *rows, *columns)))
+
+
+FUNCTIONS = {
+    "mma": Spec("x y acc * use_fast_acc?", _mma),
+    "matmul": Spec("x y", lambda ctx, args: matmul(ctx, args.operand("x"), args.operand("y"))),
+}
