@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import ml_dtypes
 import numpy as np
 
-from ferrotile_runner.tileir.interpreter.elements import Array, is_float
+from ferrotile_runner.tileir.interpreter.elements import Array, is_float, limits
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How two arrays differ. `bit_equal`: the same bits, any NaN being equal to any NaN. `worst` is the index of the
-    largest error, `expected` and `actual` its elements as text; `error` is absolute, `bound` what was allowed there."""
+    """How two arrays differ. `bit_equal`: the same bits, any NaN being equal to any NaN. `worst` is the
+    index of the largest error, `expected` and `actual` its elements as text; `error` is absolute, `bound`
+    what was allowed there."""
 
     equal: bool
     bit_equal: bool
@@ -27,25 +27,21 @@ class Difference:
         if self.worst is None:
             return "bit-equal"
         place = ", ".join(map(str, self.worst))
-        return f"[{place}]: {self.expected} and {self.actual} (error {self.error:.3g}, allowed {self.bound:.3g})"
-
-
-def _epsilon(dtype: np.dtype[np.generic]) -> tuple[float, float]:
-    """Unit in the last place at 1, and the smallest normal number."""
-    info = ml_dtypes.finfo(dtype)
-    return float(info.eps), float(info.tiny)
+        return (
+            f"[{place}]: {self.expected} and {self.actual} (error {self.error:.3g}, allowed {self.bound:.3g})"
+        )
 
 
 def tolerance(dtype: np.dtype[np.generic], depth: int, scale: Array) -> Array:
-    """Bound of the absolute error of each element: `depth` additions in any order, each rounded in `dtype`, of terms whose
-    sum of magnitudes is about `scale` (Higham's bound n·u, doubled for the two sides)."""
-    epsilon, tiny = _epsilon(dtype)
-    return np.asarray(2.0 * max(depth, 1) * epsilon * np.maximum(scale, tiny))
+    """Bound of the absolute error of each element: `depth` additions in any order, each rounded in `dtype`,
+    of terms whose sum of magnitudes is about `scale` (Higham's bound n·u, doubled for the two sides)."""
+    has = limits(dtype)
+    return np.asarray(2.0 * max(depth, 1) * has.epsilon * np.maximum(scale, has.tiny))
 
 
 def compare(expected: Array, actual: Array, depth: int | None = None) -> Difference:
-    """Bit-equal, or for floats within `tolerance` when `depth` is given. NaN matches NaN, infinities must be the same.
-    Raises ValueError for unlike shapes or types."""
+    """Bit-equal, or for floats within `tolerance` when `depth` is given. NaN matches NaN, infinities must
+    be the same. Raises ValueError for unlike shapes or types."""
     if expected.shape != actual.shape or expected.dtype != actual.dtype:
         raise ValueError(f"{expected.dtype}{expected.shape} against {actual.dtype}{actual.shape}")
     if expected.size == 0:
@@ -69,7 +65,13 @@ def compare(expected: Array, actual: Array, depth: int | None = None) -> Differe
     worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
     equal = depth is not None and bool((same | (error <= bound)).all())
     return Difference(
-        equal, False, worst, str(expected[worst]), str(actual[worst]), float(error[worst]), float(bound[worst])
+        equal,
+        False,
+        worst,
+        str(expected[worst]),
+        str(actual[worst]),
+        float(error[worst]),
+        float(bound[worst]),
     )
 
 

@@ -11,24 +11,26 @@ from types import MappingProxyType
 
 import ml_dtypes
 import numpy as np
-
 from ferrotile.program.dtypes import DType, Kind
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, ScalarArgument, Signature
-from ferrotile_runner.tileir.interpreter.elements import Array, is_float
+
+from ferrotile_runner.tileir.interpreter.elements import Array, is_float, limits
 
 MAX_ELEMENTS = 1 << 21
 """No array of a case is larger."""
 
-_NUMPY: Mapping[str, np.dtype[np.generic]] = MappingProxyType({
-    "bool": np.dtype(np.bool_),
-    **{f"{k}{b}": np.dtype(f"{k}{b // 8}") for k in "iu" for b in (8, 16, 32, 64)},
-    **{f"f{b}": np.dtype(f"f{b // 8}") for b in (16, 32, 64)},
-    "bf16": np.dtype(ml_dtypes.bfloat16),
-    "tf32": np.dtype(np.float32),
-    "f8e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
-    "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
-    "f8e8m0fnu": np.dtype(ml_dtypes.float8_e8m0fnu),
-})
+_NUMPY: Mapping[str, np.dtype[np.generic]] = MappingProxyType(
+    {
+        "bool": np.dtype(np.bool_),
+        **{f"{k}{b}": np.dtype(f"{k}{b // 8}") for k in "iu" for b in (8, 16, 32, 64)},
+        **{f"f{b}": np.dtype(f"f{b // 8}") for b in (16, 32, 64)},
+        "bf16": np.dtype(ml_dtypes.bfloat16),
+        "tf32": np.dtype(np.float32),
+        "f8e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+        "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+        "f8e8m0fnu": np.dtype(ml_dtypes.float8_e8m0fnu),
+    }
+)
 
 
 def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
@@ -38,7 +40,8 @@ def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One launch. `arrays` may be strided (their last axis is not); scalars by name; `grid` has three extents."""
+    """One launch. `arrays` may be strided (their last axis is not); scalars by name; `grid` has three
+    extents."""
 
     name: str
     sizes: Mapping[str, int]
@@ -57,6 +60,7 @@ class Facts:
     multiple_of: Mapping[str, int]
     equal: Mapping[str, str]
     unit_axes: frozenset[int]
+    grid: Mapping[int, GridFactor]
     contiguous: bool
     open: tuple[str, ...]
 
@@ -71,6 +75,10 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (rf"{_NAME} *% *(\d+) *={{1,2}} *0", "multiple"),
     (rf"{_NAME} *={{1,2}} *{_NAME}", "equal"),
     (r"bid\.([xyz]) *={1,2} *0", "axis"),
+    (rf"grid\.([xyz]) *={{1,2}} *cdiv\((\w+), *(\d+)\)", "grid"),
+    (r"grid\.([xyz]) *={1,2} *(\w+)", "grid"),
+    (r"grid\.[xyz] is Rust grid\.[xyz]", "renamed"),
+    (r"extents >= 1|index arithmetic does not overflow", "always"),
     (r".*contiguous.*", "contiguous"),
 )
 
@@ -83,6 +91,7 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
     multiple: dict[str, int] = {}
     equal: dict[str, str] = {}
     axes: set[int] = set()
+    grid: dict[int, GridFactor] = {}
     contiguous, unread = False, list[str]()
     for hypothesis in hypotheses:
         kind, words = next(
@@ -106,11 +115,16 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
                 equal[words[1]] = words[0]
             case "axis":
                 axes.add("xyz".index(words[0]))
+            case "grid":
+                extent = int(words[1]) if words[1].isdigit() else words[1]
+                grid["xyz".index(words[0])] = GridFactor(extent, int(words[2]) if len(words) > 2 else 1)
+            case "renamed" | "always":
+                pass
             case "contiguous":
                 contiguous = True
             case _:
                 unread.append(hypothesis)
-    return Facts(sizes, most, least, multiple, equal, frozenset(axes), contiguous, tuple(unread))
+    return Facts(sizes, most, least, multiple, equal, frozenset(axes), grid, contiguous, tuple(unread))
 
 
 Shape = Callable[[int], int]
@@ -142,9 +156,8 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
         for a in signature.arguments
         if isinstance(a, ConstantArgument) and isinstance(a.value, int) and not isinstance(a.value, bool)
     }
-    known = {
-        f.extent: f.tile for axis in signature.grid or () for f in axis if isinstance(f.extent, str) and f.tile > 1
-    }
+    factors = [*(f for axis in signature.grid or () for f in axis), *facts.grid.values()]
+    known = {f.extent: f.tile for f in factors if isinstance(f.extent, str) and f.tile > 1}
     sizes: dict[str, int] = {}
     for name in symbols(signature):
         if name in facts.sizes or name in constants:
@@ -162,14 +175,17 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
 
 def grid_for(signature: Signature, sizes: Mapping[str, int], facts: Facts) -> tuple[int, int, int] | None:
     """The number of blocks along x, y, z; None where the signature does not say."""
-    if signature.grid is None:
+    if signature.grid is None and not facts.grid:
         return None
 
     def factor(one: GridFactor) -> int:
-        extent = sizes[one.extent] if isinstance(one.extent, str) else one.extent
+        extent = sizes.get(one.extent, 1) if isinstance(one.extent, str) else one.extent
         return -(-extent // one.tile)
 
-    axes = [math.prod(factor(f) for f in axis) for axis in signature.grid]
+    if signature.grid is None:
+        axes = [factor(facts.grid.get(axis, GridFactor(1))) for axis in range(3)]
+    else:
+        axes = [math.prod(factor(f) for f in axis) for axis in signature.grid]
     filled = [*axes, 1, 1, 1][:3]
     return (filled[0], filled[1], filled[2])
 
@@ -185,7 +201,8 @@ def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, bel
 
 
 def hard(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
-    """As `ordinary`, with NaN, infinities, denormals, extremes and both zeros (integers: extremes) sown in."""
+    """As `ordinary`, with NaN, infinities, denormals, extremes and both zeros (integers: extremes) sown
+    in."""
     values = ordinary(rng, shape, dtype, below)
     sown = rng.random(shape) < 0.05
     picks = special_values(dtype)
@@ -200,20 +217,27 @@ def special_values(dtype: DType) -> Array:
     if numpy == np.bool_:
         return np.zeros(0, np.bool_)
     if not is_float(numpy):
-        info = np.iinfo(numpy)
-        return np.array([info.min, info.max, info.max - 1, 0, 1], numpy)
-    limits = ml_dtypes.finfo(numpy)
+        bits = dtype.bits
+        low, high = (
+            (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.kind is Kind.SIGNED else (0, 2**bits - 1)
+        )
+        return np.array([low, high, high - 1, 0, 1], numpy)
+    has = limits(numpy)
     with np.errstate(all="ignore"):
-        wide = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, float(limits.max), float(limits.min)]
-        wide += [float(limits.tiny), float(limits.smallest_subnormal), -float(limits.smallest_subnormal)]
+        wide = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, has.largest, has.lowest]
+        wide += [has.tiny, has.denormal, -has.denormal]
         return np.array(wide, np.float64).astype(np.float32 if numpy.itemsize < 4 else numpy).astype(numpy)
 
 
 def cases(
-    signature: Signature, hypotheses: Sequence[str] = (), tiles: Mapping[str, int] = MappingProxyType({}), seed: int = 0
+    signature: Signature,
+    hypotheses: Sequence[str] = (),
+    tiles: Mapping[str, int] = MappingProxyType({}),
+    seed: int = 0,
 ) -> Iterator[Case]:
-    """Launches that satisfy the hypotheses that `facts_of` can read; none where the grid is unknown. `tiles` gives the tile
-    extent along a symbol. The last case but one has hard values, the last strided arrays."""
+    """Launches that satisfy the hypotheses that `facts_of` can read; none where the grid is unknown.
+    `tiles` gives the tile extent along a symbol. The last case but one has hard values, the last strided
+    arrays."""
     facts = facts_of(hypotheses)
     seen: set[tuple[tuple[str, int], ...]] = set()
     for name, shape in _SHAPES:
@@ -232,7 +256,13 @@ Fill = Callable[[np.random.Generator, tuple[int, ...], DType, int], Array]
 
 
 def _case(
-    name: str, signature: Signature, sizes: Mapping[str, int], facts: Facts, fill: Fill, strided: bool, seed: int
+    name: str,
+    signature: Signature,
+    sizes: Mapping[str, int],
+    facts: Facts,
+    fill: Fill,
+    strided: bool,
+    seed: int,
 ) -> Iterator[Case]:
     grid = grid_for(signature, sizes, facts)
     if grid is None or any(grid[axis] != 1 for axis in facts.unit_axes):

@@ -1,6 +1,6 @@
-"""A launch plan: two cubins and everything the GPU worker needs to launch both sides on the same inputs.
+"""A launch plan: two cubins and what the GPU worker needs to launch both sides on the same inputs.
 
-`write_plan` compiles here, where the compilers are and no GPU need be; `workers.gpu` runs there, where only a driver is.
+`write_plan` compiles here, where the compilers are and no GPU need be; `workers.gpu` runs there, with a driver only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, ScalarArgument, Signature
 from ferrotile.translation import KernelTranslation, RustParameter
+
 from ferrotile_runner.host import HostClient, Specialization
 from ferrotile_runner.python_worker import PythonCompiler
 
@@ -44,7 +45,9 @@ def specialization(signature: Signature, sizes: Mapping[str, int]) -> dict[str, 
     return found
 
 
-def rust_grid(parameters: Sequence[RustParameter], shapes: Mapping[str, Sequence[int]], otherwise: Sequence[int]) -> list[int]:
+def rust_grid(
+    parameters: Sequence[RustParameter], shapes: Mapping[str, Sequence[int]], otherwise: Sequence[int]
+) -> list[int]:
     """The grid of the entry: the partition grid of its first `&mut` tensor, else the original's."""
     for parameter in parameters:
         if parameter.kind == "tensor_mut":
@@ -62,7 +65,7 @@ def write_plan(
     host: HostClient,
     python: PythonCompiler,
 ) -> Path:
-    """Compiles both sides of a translated kernel for `target` and writes `NAME.json` with its two cubins into `folder`.
+    """Compiles both sides of a translated kernel for `target` and writes `NAME.json` and both cubins to `folder`.
 
     Raises `HostError`, `PythonCompileError` or `ProcessError` when a side cannot be compiled, ValueError for a kernel that
     is not translated or whose grid is unknown.

@@ -53,8 +53,8 @@ class RungResult:
 
 @dataclass(frozen=True, slots=True)
 class KernelReport:
-    """One kernel under one signature. `line` counts from 1; `signature` is in a directive's words. `diagnostics` holds the
-    translator's and those of failed rungs, whose spans are in `document`."""
+    """One kernel under one signature. `line` counts from 1; `signature` is in a directive's words.
+    `diagnostics` holds the translator's and those of failed rungs, whose spans are in `document`."""
 
     file: str
     name: str
@@ -121,7 +121,11 @@ def kernel_report(
 
 
 def _result_json(rung: str, result: RungResult) -> dict[str, Json]:
-    made: dict[str, Json] = {"status": result.status.value, "detail": result.detail, "ms": round(result.ms, 3)}
+    made: dict[str, Json] = {
+        "status": result.status.value,
+        "detail": result.detail,
+        "ms": round(result.ms, 3),
+    }
     if rung == Rung.MATCHED:
         made["time_ratio"] = result.time_ratio
     return made
@@ -139,8 +143,8 @@ def _diagnostic_json(lines: LineTable, diagnostic: Diagnostic) -> dict[str, Json
 
 
 def kernel_json(report: KernelReport) -> dict[str, Json]:
-    """One element of `kernels`: every rung is present, those not asked for as skipped. Lines and columns count from 1,
-    columns in characters."""
+    """One element of `kernels`: every rung is present, those not asked for as skipped. Lines and columns
+    count from 1, columns in characters."""
     lines = LineTable(report.document.data)
     absent = RungResult(RungStatus.SKIPPED, "not asked for")
     return {

@@ -1,4 +1,5 @@
-"""The part of a file that one kernel needs: what the Python compiler worker executes, and nothing else of the file."""
+"""The part of a file that one kernel needs: what the Python compiler worker executes, and nothing else of
+the file."""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ IMPORTABLE = frozenset({"cuda", "math", "typing", "numpy", "__future__"})
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """`text` defines the kernel. `lines[i]` is the file's line (0-based) of the slice's line i, or None for a line that
-    the file does not have. `missing` are the names that the kernel uses and that the slice does not define."""
+    """`text` defines the kernel. `lines[i]` is the file's line (0-based) of the slice's line i, or None for
+    a line that the file does not have. `missing` are the names that the kernel uses and that the slice does
+    not define."""
 
     text: str
     lines: tuple[int | None, ...]
@@ -40,7 +42,8 @@ class _Piece:
 
 
 def slice_source(module: Module, kernel: FunctionSource) -> Slice:
-    """The kernel, the helpers and module constants that it reaches by name, and its imports, in the file's order."""
+    """The kernel, the helpers and module constants that it reaches by name, and its imports, in the file's
+    order."""
     needed = _reachable(module, kernel)
     table = module.document.lines
     pieces: list[_Piece] = []
@@ -71,7 +74,8 @@ def _reachable(module: Module, kernel: FunctionSource) -> set[str]:
     needed: set[str] = set()
     work: list[ast.AST] = [kernel.node]
     while work:
-        for name in set(_names(work.pop())) - needed:
+        node = work.pop()
+        for name in set(_names(node, _blanked(module, node))) - needed:
             needed.add(name)
             function = module.function(name)
             if function is not None:
@@ -81,23 +85,48 @@ def _reachable(module: Module, kernel: FunctionSource) -> set[str]:
     return needed
 
 
-def _names(node: ast.AST) -> Iterator[str]:
-    """Names that a node reads, but for those that its function binds itself."""
+def _blanked(module: Module, node: ast.AST) -> set[ast.AST]:
+    """All nodes of a function's annotations that the slice leaves out."""
+    if not isinstance(node, ast.FunctionDef):
+        return set()
+    parts = [a.annotation for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    return {
+        inner
+        for part in (*parts, node.returns)
+        if part is not None and not _evaluable(module, part)
+        for inner in ast.walk(part)
+    }
+
+
+def _names(node: ast.AST, skipped: set[ast.AST]) -> Iterator[str]:
+    """Names that a node reads, but for those that its function binds itself and those in `skipped`."""
     local: set[str] = set()
     if isinstance(node, ast.FunctionDef):
         arguments = node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        every = [
+            *arguments.posonlyargs,
+            *arguments.args,
+            *arguments.kwonlyargs,
+            arguments.vararg,
+            arguments.kwarg,
+        ]
         local = {a.arg for a in every if a is not None}
         local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     outside = set()
     if isinstance(node, ast.FunctionDef):
         # Decorators, defaults and annotations are evaluated outside the function's scope.
-        signature: list[ast.AST] = [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
+        signature: list[ast.AST] = [
+            *node.decorator_list,
+            node.args,
+            *([node.returns] if node.returns else []),
+        ]
         outside = {n.id for part in signature for n in ast.walk(part) if isinstance(n, ast.Name)}
     for child in ast.walk(node):
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
-            if child.id not in local or child.id in outside:
-                yield child.id
+        reads = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
+        if child in skipped:
+            continue
+        if isinstance(child, ast.Name) and reads and (child.id not in local or child.id in outside):
+            yield child.id
 
 
 def _import_text(statement: ast.Import | ast.ImportFrom, needed: set[str]) -> tuple[set[str], str]:
@@ -106,7 +135,11 @@ def _import_text(statement: ast.Import | ast.ImportFrom, needed: set[str]) -> tu
         root = (statement.module or "").split(".")[0]
         if statement.level or root not in IMPORTABLE:
             return set(), ""
-        kept = [a for a in statement.names if a.name == "*" or root == "__future__" or (a.asname or a.name) in needed]
+        kept = [
+            a
+            for a in statement.names
+            if a.name == "*" or root == "__future__" or (a.asname or a.name) in needed
+        ]
     else:
         kept = [
             a
@@ -115,9 +148,13 @@ def _import_text(statement: ast.Import | ast.ImportFrom, needed: set[str]) -> tu
         ]
     if not kept:
         return set(), ""
-    names = {a.asname or (a.name if isinstance(statement, ast.ImportFrom) else a.name.split(".")[0]) for a in kept}
+    names = {
+        a.asname or (a.name if isinstance(statement, ast.ImportFrom) else a.name.split(".")[0]) for a in kept
+    }
     made: ast.stmt = (
-        ast.ImportFrom(statement.module, kept, 0) if isinstance(statement, ast.ImportFrom) else ast.Import(kept)
+        ast.ImportFrom(statement.module, kept, 0)
+        if isinstance(statement, ast.ImportFrom)
+        else ast.Import(kept)
     )
     return names, ast.unparse(made) + "\n"
 
@@ -138,8 +175,8 @@ def _statement(table: LineTable, module: Module, node: ast.stmt) -> _Piece:
 
 
 def _function(table: LineTable, module: Module, function: FunctionSource) -> _Piece:
-    """The function's text, dedented; annotations that name what a slice may not import are blanked, so that they need
-    not be evaluated and every column stays."""
+    """The function's text, dedented; annotations that name what a slice may not import are blanked, so that
+    they need not be evaluated and every column stays."""
     data = bytearray(module.document.data)
     node = function.node
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):

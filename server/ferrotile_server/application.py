@@ -54,9 +54,7 @@ class EmptyTranslation:
 
 
 Translator = Callable[[Document, Options], DocumentTranslation]
-Verifier = Callable[
-    [Document, KernelTranslation, tuple[str, ...], Callable[[str], None], Event], "KernelReport"
-]
+Verifier = Callable[[Document, KernelTranslation, tuple[str, ...], Callable[[str], None], Event], "KernelReport"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +112,7 @@ class Application:
         self._options = options or Options()
         self._translator = translator
         self._verifier = verifier
+        self._close: Callable[[], None] = lambda: None
         self._lock = Lock()
         self._verdicts: dict[tuple[str, str], Verdict] = {}
 
@@ -178,7 +177,7 @@ class Application:
         cancel = cancel or Event()
         with self._lock:
             if self._verifier is None:
-                self._verifier = _default_verifier()
+                self._verifier, self._close = _default_verifier(lambda: self._options)
         reports: list[KernelReport] = []
         for kernel in analysis.translation.kernels:
             if kernels and kernel.name not in kernels:
@@ -205,6 +204,10 @@ class Application:
         found = self._verdicts.get((uri, name))
         return None if found is None else (found, found.digest == analysis.digest(name))
 
+    def close(self) -> None:
+        """Stop the compilers, if any were started; they start anew when needed."""
+        self._close()
+
     def forget(self, uri: str) -> None:
         """Drop the verdicts of a closed file."""
         for key in [k for k in self._verdicts if k[0] == uri]:
@@ -228,11 +231,24 @@ def _default_translator() -> Translator:
     return translate
 
 
-def _default_verifier() -> Verifier:
+def _default_verifier(options: Callable[[], Options]) -> tuple[Verifier, Callable[[], None]]:
+    """The runner with compilers that stay warm, and what stops them."""
+    from ferrotile_runner.session import Session
     from ferrotile_runner.toolchain import locate
     from ferrotile_runner.verify import verify_kernel
 
     toolchain = locate()
-    return lambda document, kernel, rungs, progress, cancel: verify_kernel(
-        document, kernel, rungs, toolchain, progress, cancel
-    )
+    session = Session(toolchain)
+
+    def verify(
+        document: Document,
+        kernel: KernelTranslation,
+        rungs: tuple[str, ...],
+        progress: Callable[[str], None],
+        cancel: Event,
+    ) -> KernelReport:
+        return verify_kernel(
+            document, kernel, rungs, toolchain, progress, cancel, target=options().target, session=session
+        )
+
+    return verify, session.close

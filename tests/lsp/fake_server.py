@@ -1,4 +1,4 @@
-"""The real server around a fake translator and verifier: no compilers, and answers that a test can foresee."""
+"""The real server around a fake translator and verifier: no compilers, and foreseeable answers."""
 
 import os
 import re
@@ -80,7 +80,7 @@ def translate(document: Document, options: Options) -> Translation:
                 UnsafeCount(1, 0),
                 SourceMap(((1, place),)),
                 diagnostics,
-            )  # fmt: skip
+            )
         )
     return Translation(tuple(kernels))
 

@@ -1,4 +1,4 @@
-"""A blocking client that forgives nothing: garbage between frames, double answers and silence are failures."""
+"""A blocking client that forgives nothing: garbage between frames, double answers, silence."""
 
 from __future__ import annotations
 

@@ -141,7 +141,15 @@ def test_verify_needs_trust(client: Client) -> None:
 
 @pytest.mark.parametrize("value", ["true", 1, None, {}])
 def test_malformed_trust_refuses_the_session(client: Client, value: object) -> None:
-    code, _ = client.error("initialize", {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": {"workspaceTrusted": value}})  # fmt: skip
+    code, _ = client.error(
+        "initialize",
+        {
+            "processId": None,
+            "rootUri": None,
+            "capabilities": {},
+            "initializationOptions": {"workspaceTrusted": value},
+        },
+    )
     assert code == -32602
     client.kill()
     client.process.returncode = 0

@@ -32,3 +32,7 @@ def test_wrong_use_is_exit_code_2(argv: list[str], capsys: pytest.CaptureFixture
         parse(argv)
     assert caught.value.code == 2
     assert "ferrotile" in capsys.readouterr().err
+
+
+def test_server_takes_what_editors_pass() -> None:
+    assert parse(["server", "--stdio", "--clientProcessId=12"]).command == "server"

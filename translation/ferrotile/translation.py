@@ -22,7 +22,8 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class UnsafeCount:
-    """`unsafe` blocks whose SAFETY line states a fact that ferrotile proved, and those that take the Python's promise over."""
+    """`unsafe` blocks whose SAFETY line states a fact that ferrotile proved, and those that only take the Python's
+    promise over."""
 
     proved: int = 0
     assumed: int = 0
@@ -49,7 +50,7 @@ class Entry:
     parameters: tuple[RustParameter, ...]
     generics: tuple[str, ...]
     hypotheses: tuple[str, ...] = ()
-    """Launch facts that the launcher must establish, e.g. `bid.y = 0`, `cdiv(N, 1024) = 1`, in the terms of the signature."""
+    """Launch facts that the launcher must establish, in the signature's terms: `bid.y = 0`, `cdiv(N, 1024) = 1`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ class SourceMap:
 
 @dataclass(frozen=True, slots=True)
 class KernelTranslation:
-    """One kernel under one signature. `rust` is a complete `#[cutile::module] mod ...` text that holds this entry and the
-    helpers it needs, or None when refused; then `diagnostics` has at least one error."""
+    """One kernel under one signature. `rust` is a complete `#[cutile::module] mod ...` text with this entry and the
+    helpers that it needs, or None when refused; then `diagnostics` has at least one error."""
 
     name: str
     dialect: str

@@ -12,7 +12,10 @@ export class Server implements vscode.Disposable {
   private queue: Promise<void> = Promise.resolve();
   private running: string | undefined;
 
-  constructor(private readonly output: vscode.LogOutputChannel) {}
+  constructor(
+    private readonly output: vscode.LogOutputChannel,
+    private readonly folder: string,
+  ) {}
 
   /** The running client; explains itself to the user where there is none. */
   get(): LanguageClient | undefined {
@@ -52,7 +55,12 @@ export class Server implements vscode.Disposable {
         .then((answer) => answer === open && vscode.commands.executeCommand("workbench.action.openSettings", "ferrotile.interpreter"));
       return;
     }
-    const server: ServerOptions = { command: interpreter, args: ["-m", "ferrotile_server.lsp"] };
+    // -P, and a folder of our own: a module in the workspace must not be imported in place of the server's.
+    const server: ServerOptions = {
+      command: interpreter,
+      args: ["-P", "-m", "ferrotile_server.lsp"],
+      options: { cwd: this.folder },
+    };
     const options: LanguageClientOptions = {
       documentSelector: ["file", "untitled"].map((scheme) => ({ scheme, language: "python" })),
       outputChannel: this.output,

@@ -7,7 +7,7 @@ let server: Server | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const output = vscode.window.createOutputChannel("ferrotile", { log: true });
-  const running = new Server(output);
+  const running = new Server(output, context.extensionPath);
   server = running;
   context.subscriptions.push(
     output,

@@ -43,9 +43,7 @@ def read(text: str) -> Module:
             reader = _EntryReader(lines, at, _locations(lines, at))
             entries.append(reader.entry())
             at = reader.at
-        elif not stripped or stripped.startswith(("#", "//")) or stripped == "}" or "module" in stripped.split():
-            at += 1
-        elif stripped.startswith("} loc("):
+        elif not stripped or stripped.startswith(("#", "//")) or stripped == "}" or "module" in stripped.split() or stripped.startswith("} loc("):
             at += 1
         else:
             raise ReadError(f"expected an entry, found {stripped[:40]!r}", at + 1)

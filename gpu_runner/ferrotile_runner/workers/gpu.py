@@ -1,10 +1,10 @@
 """The GPU worker: launches the original's cubin and the translation's on the same inputs, compares, times.
 
-Run as `python -m ferrotile_runner.workers.gpu PLAN.json`, one disposable process a kernel: a failed device assert poisons
-its CUDA context. Needs a driver and `cuda-bindings`; no compiler. Cubin paths are relative to the plan file.
+Run as `python -m ferrotile_runner.workers.gpu PLAN.json`, one disposable process a kernel: a failed device assert
+poisons its CUDA context. Needs a driver and `cuda-bindings`; no compiler. Cubin paths are relative to the plan file.
 
-Launch ABI (both compilers): an array of rank r is `ptr u64, extents i32 x r, strides i32 x r` (in elements), a scalar is
-passed by value; the Rust `&mut Tensor` has `tile i32 x r, tile strides i32 x r` after that. Block size is (1, 1, 1).
+Launch ABI (both compilers): an array of rank r is `ptr u64, extents i32 x r, strides i32 x r` (in elements), a scalar
+is passed by value; the Rust `&mut Tensor` has `tile i32 x r, tile strides i32 x r` after that. Block size is (1, 1, 1).
 """
 
 from __future__ import annotations

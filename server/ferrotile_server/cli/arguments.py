@@ -25,6 +25,7 @@ class Arguments:
     checks: str = "free"
     rungs: tuple[str, ...] = ()
     backend: str = "simulate"
+    verbose: bool = False
 
 
 def _rungs(text: str) -> tuple[str, ...]:
@@ -88,9 +89,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands.add_parser("setup", help="build what the rungs need: ferrotile-host")
     commands.add_parser("doctor", help="what is there and what is missing")
     server = commands.add_parser("server", help="the language server, on stdin and stdout")
-    server.add_argument(
-        "--stdio", action="store_true", help="accepted, because editors pass it; there is no other way"
-    )
+    server.add_argument("--stdio", action="store_true", help="accepted, since editors pass it")
+    server.add_argument("--clientProcessId", metavar="PID", help="accepted; `initialize` says it too")
+    server.add_argument("--verbose", action="store_true", help="log more, on stderr")
     demo = commands.add_parser("demo", help="verify the example kernels and print a table")
     demo.add_argument(
         "paths", nargs="*", metavar="FOLDER", help="examples to use (default: those of ferrotile)"
@@ -102,6 +103,7 @@ def build_parser() -> argparse.ArgumentParser:
 def parse(argv: Sequence[str] | None) -> Arguments:
     """The arguments of this call. Wrong use prints a message and raises `SystemExit(2)`."""
     parsed = vars(build_parser().parse_args(argv))
-    parsed.pop("stdio", None)
+    for accepted in ("stdio", "clientProcessId"):
+        parsed.pop(accepted, None)
     parsed["paths"] = tuple(parsed.get("paths", ()))
     return Arguments(**parsed)

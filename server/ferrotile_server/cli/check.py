@@ -13,7 +13,12 @@ from ferrotile_server.cli.paths import read_sources
 from ferrotile_server.cli.places import render
 from ferrotile_server.cli.translating import application, translate_source
 
-COUNTED = (Severity.ERROR, Severity.WARNING, Severity.HINT)
+COUNTED = (
+    (Severity.ERROR, "error"),
+    (Severity.WARNING, "warning"),
+    (Severity.INFORMATION, "note"),
+    (Severity.HINT, "hint"),
+)
 
 
 def run(arguments: Arguments) -> int:
@@ -33,7 +38,7 @@ def run(arguments: Arguments) -> int:
             for diagnostic in translated.diagnostics:
                 print(render(translated.source.name, translated.source.text, diagnostic, style))
         kernels = sum(len(translated.names) for translated in checked)
-        found = ", ".join(plural(counts[s], s.value) for s in COUNTED if counts[s])
+        found = ", ".join(plural(counts[s], noun) for s, noun in COUNTED if counts[s])
         print(f"{plural(kernels, 'kernel')} in {plural(len(checked), 'file')}: {found or 'no findings'}")
 
     for error in errors:

@@ -51,7 +51,7 @@ def run_command(arguments: Arguments) -> int:
         case "server":
             from ferrotile_server.cli import server
 
-            return server.run()
+            return server.run(arguments)
         case _:
             raise AssertionError(arguments.command)
 

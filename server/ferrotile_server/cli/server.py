@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ferrotile_server.cli.arguments import Arguments
 from ferrotile_server.lsp.server import serve
 
 
-def run() -> int:
+def run(arguments: Arguments) -> int:
     """Serve until the editor says `exit`."""
-    return serve()
+    return serve(("--verbose",) if arguments.verbose else ())

@@ -41,9 +41,7 @@ def offset_of(document: Document, position: types.Position, encoding: Encoding) 
 def diagnostic(uri: str, document: Document, found: Diagnostic, client: Client) -> types.Diagnostic:
     """A diagnostic, as rich as the editor can show it."""
     related = [
-        types.DiagnosticRelatedInformation(
-            types.Location(uri, range_of(document, span, client.encoding)), text
-        )
+        types.DiagnosticRelatedInformation(types.Location(uri, range_of(document, span, client.encoding)), text)
         for span, text in found.related
     ]
     page = page_of(found.code)

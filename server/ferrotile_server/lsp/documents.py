@@ -49,9 +49,7 @@ class Documents:
         self._open[uri] = OpenDocument(uri, version, Document(text))
         return self._open[uri]
 
-    def change(
-        self, uri: str, version: int, changes: Sequence[Change], encoding: Encoding
-    ) -> OpenDocument | None:
+    def change(self, uri: str, version: int, changes: Sequence[Change], encoding: Encoding) -> OpenDocument | None:
         """Apply changes in order, each to the result of the one before. None where they are to be ignored."""
         current = self._open.get(uri)
         if current is None:

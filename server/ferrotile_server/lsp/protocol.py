@@ -138,9 +138,7 @@ class Protocol(LanguageServerProtocol):
         return cleaned
 
     @lsp_method(types.INITIALIZE)
-    def lsp_initialize(
-        self, params: types.InitializeParams
-    ) -> Generator[object, object, types.InitializeResult]:
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[object, object, types.InitializeResult]:
         """Add the capability that pygls 2.1.1 does not build."""
         result = yield from super().lsp_initialize(params)
         if self.schemes:
@@ -168,9 +166,7 @@ class Protocol(LanguageServerProtocol):
             yield handler, (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
-    def lsp_text_document__did_open(
-        self, params: types.DidOpenTextDocumentParams
-    ) -> Generator[object, object, None]:
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[object, object, None]:
         yield from self._own(types.TEXT_DOCUMENT_DID_OPEN, params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -180,10 +176,17 @@ class Protocol(LanguageServerProtocol):
         yield from self._own(types.TEXT_DOCUMENT_DID_CHANGE, params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
-    def lsp_text_document__did_close(
-        self, params: types.DidCloseTextDocumentParams
-    ) -> Generator[object, object, None]:
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> Generator[object, object, None]:
         yield from self._own(types.TEXT_DOCUMENT_DID_CLOSE, params)
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[object, object, object]:
+        """Commands check their own arguments."""
+        handler = self.fm.commands.get(params.command)
+        if handler is None:
+            raise InvalidParams(f"There is no command `{params.command}`.")
+        result = yield handler, tuple(params.arguments or ()), None
+        return result
 
     @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def lsp_work_done_progress_cancel(

@@ -34,6 +34,8 @@ from ferrotile_server.lsp.transport import FramingError, guard_stdout, parent_is
 logger = logging.getLogger(__name__)
 
 PARENT_POLL_S = 5.0
+GRACE_S = 0.7
+"""For compilers to stop; VS Code kills the server 2 s after `shutdown`."""
 VERSION = "0.1.0"
 
 
@@ -90,6 +92,9 @@ async def run(stdin: BinaryIO, stdout: BinaryIO, application: Application | None
     watch.cancel()
     context.progress.cancel_all()
     await asyncio.sleep(0.05)  # lets runners see their cancel flag
+    closing = threading.Thread(target=context.application.close, daemon=True)
+    closing.start()
+    closing.join(GRACE_S)
     return 1 if server.protocol.exit_code is None else server.protocol.exit_code
 
 
@@ -108,9 +113,7 @@ def serve(argv: Sequence[str] = (), application: Application | None = None) -> i
         print(f"ferrotile server: unknown argument {unknown[0]}", file=sys.stderr)
         return 2
     level = logging.DEBUG if "--verbose" in argv else logging.WARNING
-    logging.basicConfig(
-        level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
-    )
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("ferrotile_server").setLevel(level)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs whole messages, document text included
     channel = guard_stdout()

@@ -91,8 +91,7 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
         refreshes_lenses=bool(work.code_lens and work.code_lens.refresh_support),
         refreshes_content=work.text_document_content is not None,
         related_information=bool(
-            (publish and publish.related_information)
-            or (text.diagnostic and text.diagnostic.related_information)
+            (publish and publish.related_information) or (text.diagnostic and text.diagnostic.related_information)
         ),
         code_description=bool(
             (publish and publish.code_description_support)
@@ -102,10 +101,7 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
         markdown=hover is None or types.MarkupKind.Markdown in hover,
         literal_actions=bool(action and action.code_action_literal_support),
         resolves_edits=bool(
-            action
-            and action.data_support
-            and action.resolve_support
-            and "edit" in action.resolve_support.properties
+            action and action.data_support and action.resolve_support and "edit" in action.resolve_support.properties
         ),
         document_changes=bool(edits and edits.document_changes),
         creates_files=bool(operations and types.ResourceOperationKind.Create in operations),
@@ -114,9 +110,7 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
         text_document_content=work.text_document_content is not None,
         configuration=bool(work.configuration),
         icons=own.get("icons") is True,
-        commands=frozenset(c for c in commands if isinstance(c, str))
-        if isinstance(commands, list)
-        else frozenset(),
+        commands=frozenset(c for c in commands if isinstance(c, str)) if isinstance(commands, list) else frozenset(),
     )
 
 

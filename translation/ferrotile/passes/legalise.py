@@ -16,6 +16,7 @@ _EXACT_FLOAT = 1 << 24
 def legalise(program: Program) -> Program:
     """The same kernel in forms the target has."""
     program = eliminate_dead(program)
+    program = _pinned(program)
     program = _fold_constants(program)
     program = _count_tiles(program)
     program = _simple_remainder(program)
@@ -31,6 +32,19 @@ def _constant_value(value: Value, defined: Mapping[int, Statement]) -> int | flo
         number = source.attribute("value")
         return number if isinstance(number, (int, float)) else None
     return None
+
+
+def _pinned(program: Program) -> Program:
+    """Constants whose value decided something are plain numbers."""
+    values = {c.name: c.value for c in program.constants if c.pinned}
+
+    def pin(s: Statement) -> Sequence[Statement]:
+        if isinstance(s, Operation) and s.opcode == "const_param" and s.attribute("name") in values:
+            value = values[str(s.attribute("name"))]
+            return (replace(s, opcode="constant", attributes=(("value", value),)),)
+        return (s,)
+
+    return replace(program, body=rewrite(program.body, pin))
 
 
 def _fold_constants(program: Program) -> Program:

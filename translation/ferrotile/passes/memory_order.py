@@ -1,4 +1,4 @@
-"""Memory order: what the Python orders and safe Rust does not is either loaded with tokens or refused."""
+"""Memory order: what the Python orders and safe Rust does not goes through tokens."""
 
 from __future__ import annotations
 
@@ -10,33 +10,26 @@ from ferrotile.passes.plan import ArrayPlan
 from ferrotile.program.ir import For
 
 
-def check(arrays: Sequence[ArrayPlan], accesses: Sequence[Access]) -> tuple[Diagnostic, ...]:
-    """FT304 for every array whose accesses need an order that this target cannot state; FT402 where tokens do it."""
+def needs_tokens(array: ArrayPlan, own: Sequence[Access]) -> bool:
+    """Whether the accesses of a written array need a token carried from one to the next: the order that safe
+    Rust gives (a straight line of stores, loads through `load_first`) is not enough."""
+    stores = [a for a in own if a.store]
+    if not stores or (len(own) == 1 and (array.injective or _distinct_trips(own[0]))):
+        return False
+    if all(a.straight and a.view is not None for a in own):
+        return False
+    return array.ordered or not _disjoint(stores)
+
+
+def notes(arrays: Sequence[ArrayPlan], accesses: Sequence[Access]) -> tuple[Diagnostic, ...]:
+    """FT402 for every array whose accesses carry tokens."""
     found: list[Diagnostic] = []
     for array in arrays:
-        own = [a for a in accesses if a.array == array.value]
-        stores = [a for a in own if a.store]
-        if not stores or (len(own) == 1 and (array.injective or _distinct_trips(own[0]))):
-            continue
-        spot = next((a for a in own if not a.straight), None)
-        if spot is None and not any(a.view is None for a in own):
-            if array.ordered:
-                message = f"`{array.name}` is read and written: its loads carry order tokens."
-                found.append(Diagnostic("FT402", Severity.INFORMATION, message, own[0].operation.span))
-            continue
-        if not array.ordered and _disjoint(stores):
-            continue
-        spot = spot or own[0]
-        what = "read and written" if array.ordered else "written at several places"
-        found.append(
-            Diagnostic(
-                "FT304",
-                Severity.ERROR,
-                f"`{array.name}` is {what}, here in a loop, branch or through a pointer: cutile 0.5 cannot state that order. "
-                "Load before the loop and store after it, or write to another array.",
-                spot.operation.span,
-            )
-        )
+        if array.ordered or array.tokens:
+            first = next(a for a in accesses if a.array == array.value)
+            what = "read and written" if array.ordered else "written at several places"
+            message = f"`{array.name}` is {what}: order tokens keep its accesses in the Python's order."
+            found.append(Diagnostic("FT402", Severity.INFORMATION, message, first.operation.span))
     return tuple(found)
 
 

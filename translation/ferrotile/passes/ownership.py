@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ferrotile.passes import memory_order
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.affine import Affine
 from ferrotile.passes.plan import ArrayPlan, Form
@@ -59,10 +60,13 @@ def decide(program: Program, signature: Signature, accesses: Sequence[Access]) -
         ordered = len(own) > len(stores)
         plan = replace(plan, ordered=ordered)
         if any(a.view is None for a in own if a.store):
-            chosen.append(replace(plan, form=Form.POINTER, reason="stored through pointers"))
+            plan = replace(plan, form=Form.POINTER, reason="stored through pointers")
+            chosen.append(replace(plan, tokens=memory_order.needs_tokens(plan, own)))
             continue
         candidate = _owned(plan, own, stores, arguments.get(parameter.name), signature, constants, used_axes)
-        merged = _merge(renaming, candidate, signature) if isinstance(candidate, Owned) else None
+        if isinstance(candidate, Owned) and memory_order.needs_tokens(candidate.plan, own):
+            candidate = "its accesses need order tokens"
+        merged = _merge(renaming, candidate) if isinstance(candidate, Owned) else None
         if isinstance(candidate, Owned) and merged is not None:
             renaming = merged
             hypotheses.extend(h for h in candidate.hypotheses if h not in hypotheses)
@@ -70,7 +74,11 @@ def decide(program: Program, signature: Signature, accesses: Sequence[Access]) -
             continue
         reason = candidate if isinstance(candidate, str) else "its grid differs from another output's"
         proved = all(_injective(a, defined, used_axes, signature) for a in stores)
-        chosen.append(replace(plan, form=Form.FULL, injective=proved, reason=reason))
+        plan = replace(plan, form=Form.FULL, injective=proved, reason=reason)
+        tokens = memory_order.needs_tokens(plan, own)
+        if tokens:
+            proved = all(_injective(replace(a, path=()), defined, used_axes, signature) for a in stores)
+        chosen.append(replace(plan, tokens=tokens, injective=proved))
     axes = _complete(renaming)
     if axes != (0, 1, 2) and any(a.form in (Form.OWNED, Form.OWNED_ROW) for a in chosen):
         hypotheses.extend(f"grid.{_AXES[k]} is Rust grid.{_AXES[d]}" for k, d in enumerate(axes) if k != d)
@@ -206,7 +214,7 @@ def _grid_fits(
     return None
 
 
-def _merge(renaming: Mapping[int, int], owned: Owned, signature: Signature) -> dict[int, int] | None:
+def _merge(renaming: Mapping[int, int], owned: Owned) -> dict[int, int] | None:
     """The renaming of block axes to array axes, extended, or None where two outputs disagree."""
     merged = dict(renaming)
     for d, k in enumerate(owned.blocks):

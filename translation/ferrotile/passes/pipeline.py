@@ -20,7 +20,7 @@ def run_passes(program: Program, signature: Signature, options: Options) -> Plan
     program = legalise(contract(eliminate_dead(program)))
     accesses = find_accesses(program)
     owned = ownership.decide(program, signature, accesses)
-    diagnostics = list(memory_order.check(owned.arrays, accesses))
+    diagnostics = list(memory_order.notes(owned.arrays, accesses))
     if options.unsafe == "never":
         for array in owned.arrays:
             if array.form in (Form.FULL, Form.POINTER) or array.ordered:

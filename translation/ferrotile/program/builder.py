@@ -59,9 +59,7 @@ class Builder:
         self.append(Operation(opcode, operands, (value,), kept, span))
         return value
 
-    def effect(
-        self, opcode: str, operands: tuple[Value, ...], span: Span = NOWHERE, **attributes: Attribute
-    ) -> None:
+    def effect(self, opcode: str, operands: tuple[Value, ...], span: Span = NOWHERE, **attributes: Attribute) -> None:
         """Appends an operation without results."""
         kept = tuple((k, v) for k, v in attributes.items() if v is not None)
         self.append(Operation(opcode, operands, (), kept, span))

@@ -36,25 +36,28 @@ def _op(operands: str, attributes: str, meaning: str, effect: Effect = Effect.PU
 
 
 _FLOAT_BINARY = ("rounding ftz", "rounded float arithmetic")
+_HINTS = "latency allow_tma memory_order memory_scope"
 _MATH = "exp log log2 sin cos tan sinh cosh tanh floor ceil absf negf"
 
 OPERATIONS: dict[str, OperationInfo] = {
     # ids, parameters, constants
     "block_id": _op("", "axis", "tile block index along axis 0..2, i32"),
     "num_blocks": _op("", "axis", "grid extent along axis, i32"),
-    "constant": _op("", "value", "a tile of any shape filled with one int, float (already rounded as Python does) or bool"),
+    "constant": _op("", "value", "a tile filled with one int, bool or float (already rounded as Python does)"),
     "const_param": _op("", "name", "rank-0 i32/bool value of a constant parameter that stays symbolic"),
     "iota": _op("", "", "0, 1, .. along a rank-1 integer tile"),
     # arrays and views
     "extent": _op("array", "axis", "array.shape[axis], i32"),
     "make_view": _op("array", "", "partition view of the array; everything else is in the result's ViewType"),
     "num_tiles": _op("view", "axis", "number of tiles along the view's axis, i32"),
-    "load_view": _op("view *index", "latency allow_tma memory_order memory_scope", "one tile", Effect.READ),
-    "store_view": _op("view tile *index", "latency allow_tma memory_order memory_scope", "stores one tile, outside lanes skipped", Effect.WRITE),
+    "load_view": _op("view *index", _HINTS, "one tile", Effect.READ),
+    "store_view": _op("view tile *index", _HINTS, "stores one tile, outside lanes skipped", Effect.WRITE),
     # pointers (for dialects that start from them; `gather`/`scatter` lower to these)
     "base_pointer": _op("array", "", "rank-0 pointer tile to element 0"),
     "offset": _op("pointers offsets", "", "element offsets, i32 or i64"),
-    "load_ptr": _op("pointers mask padding", "latency memory_order memory_scope", "masked lanes give padding", Effect.READ),
+    "load_ptr": _op(
+        "pointers mask padding", "latency memory_order memory_scope", "masked lanes give padding", Effect.READ
+    ),
     "store_ptr": _op("pointers tile mask", "memory_order memory_scope", "masked lanes skipped", Effect.WRITE),
     # shape
     "reshape": _op("x", "", "row-major, same number of elements"),

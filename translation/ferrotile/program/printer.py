@@ -64,7 +64,9 @@ class _Printer:
                 yield from self._block(statement.otherwise, depth + 1)
                 yield f"{pad}}}{_types(statement.results)}"
             case For():
-                bounds = f"{self._name(statement.lower)} to {self._name(statement.upper)} step {self._name(statement.step)}"
+                bounds = (
+                    f"{self._name(statement.lower)} to {self._name(statement.upper)} step {self._name(statement.step)}"
+                )
                 carried = self._carried(statement.arguments, statement.initial)
                 head = f"for {self._name(statement.variable)} in {bounds}{carried} {{"
                 yield pad + self._results(statement.results) + head

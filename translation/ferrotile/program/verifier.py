@@ -10,10 +10,50 @@ from ferrotile.program.operations import OPERATIONS
 from ferrotile.program.types import TileType, Type, same_shape
 
 _SAME_TYPES = frozenset(
-    "addi subi muli shli divi remi shri andi ori xori mini maxi addf subf mulf divf remf fma minf maxf pow atan2 "
-    "negi absi negf absf sqrt rsqrt exp2 exp log log2 sin cos tan sinh cosh tanh floor ceil".split()
+    [
+        "addi",
+        "subi",
+        "muli",
+        "shli",
+        "divi",
+        "remi",
+        "shri",
+        "andi",
+        "ori",
+        "xori",
+        "mini",
+        "maxi",
+        "addf",
+        "subf",
+        "mulf",
+        "divf",
+        "remf",
+        "fma",
+        "minf",
+        "maxf",
+        "pow",
+        "atan2",
+        "negi",
+        "absi",
+        "negf",
+        "absf",
+        "sqrt",
+        "rsqrt",
+        "exp2",
+        "exp",
+        "log",
+        "log2",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "floor",
+        "ceil",
+    ]
 )
-_SAME_SHAPE = frozenset("exti trunci bitcast itof ftoi ftof".split())
+_SAME_SHAPE = frozenset(["exti", "trunci", "bitcast", "itof", "ftoi", "ftof"])
 _COMPARE = frozenset(("cmpi", "cmpf"))
 
 

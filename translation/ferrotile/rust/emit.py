@@ -171,7 +171,7 @@ def render_file(stem: str, kernels: Sequence[Emitted]) -> str:
                 name, number = f"{helper.name}_{number}", number + 1
             if name not in seen:
                 seen[name] = tuple(t.replace(f"fn {helper.name}", f"fn {name}") for t in text)
-            body = body.replace(f"{helper.name}(", f"{name}(")
+            body = body.replace(f"{helper.name}(", f"{name}(").replace(f"{helper.name}::<", f"{name}::<")
         renamed.append(tuple(body.split("\n")))
     for helper_lines in (*seen.values(), *renamed):
         lines.extend(["", *helper_lines])

@@ -18,11 +18,17 @@ from ferrotile.rust.expressions import Unsupported, constant_code, tile_type
 from ferrotile.rust.layout import Code, array, atom, binary, call, method
 from ferrotile.rust.layout import statement as layout_statement
 from ferrotile.rust.layout import unsafe_statement as layout_unsafe
+from ferrotile.rust.ordered import Ordered
+from ferrotile.rust.pointers import Pointers
 from ferrotile.rust.targets.cutile_0_5 import PADDING
-from ferrotile.rust.types import literal
 
 if TYPE_CHECKING:
     from ferrotile.rust.statements import Body
+
+_WHY = {
+    True: "tile indices are one to one in the block id and loop counters, so blocks write different tiles",
+    False: "as in the Python, no two blocks write the same tile",
+}
 
 _Key = tuple[int, tuple[int, ...], tuple[int, ...], str | None]
 
@@ -32,39 +38,40 @@ class Memory:
 
     def __init__(self, body: Body) -> None:
         self._body = body
-        self._plan = body.plan
+        self.plan = body.plan
         self._defined = body.values.defined
-        self._access = {id(a.operation): a for a in find_accesses(self._plan.program)}
-        self._views: dict[_Key, str] = {}
+        self.access = {id(a.operation): a for a in find_accesses(self.plan.program)}
+        self.views: dict[_Key, str] = {}
         self._stores: dict[int, str] = {}
+        self._tokens: dict[int, str] = {}
         self._wants: dict[_Key, int] = {}
-        for operation in operations(self._plan.program.body):
+        for operation in operations(self.plan.program.body):
             if operation.opcode in ("load_view", "num_tiles"):
-                key = self._key(operation.operands[0])
+                key = self.key(operation.operands[0])
                 self._wants[key] = self._wants.get(key, 0) + 1
         self._unchecked = {
-            self._key(o.operands[0])
-            for o in operations(self._plan.program.body)
+            self.key(o.operands[0])
+            for o in operations(self.plan.program.body)
             if o.opcode == "load_view" and not self._checked(o)
         }
         self.helpers: dict[str, safety.Helper] = {}
         self._helper_keys: dict[tuple[object, ...], str] = {}
         self.top = 0
         self.assumed = 0
+        self.pointers = Pointers(self, body)
+        self.ordered = Ordered(self, body)
 
-    # ---- views
-
-    def _array(self, value: Value) -> ArrayPlan:
+    def array(self, value: Value) -> ArrayPlan:
         found = array_of(value, self._defined)
         assert found is not None
-        return self._plan.array(found.id)
+        return self.plan.array(found.id)
 
-    def _key(self, view: Value) -> _Key:
+    def key(self, view: Value) -> _Key:
         found = array_of(view, self._defined)
         assert found is not None and isinstance(view.type, ViewType)
         return (found.id, tuple(s.value for s in view.type.tile), view.type.dim_map, view.type.padding)
 
-    def _hoist(self, prefix: str, code: Code, unsafe: bool, safety_line: str | None) -> None:
+    def hoist(self, prefix: str, code: Code, unsafe: bool, safety_line: str | None) -> None:
         """Writes a `let` in front of the top-level statement at hand."""
         writer = self._body.writer
         indent = 8
@@ -92,23 +99,23 @@ class Memory:
 
     def view(self, value: Value) -> str:
         """The local that holds a read view, made on first use."""
-        key = self._key(value)
-        if key in self._views:
-            return self._views[key]
+        key = self.key(value)
+        if key in self.views:
+            return self.views[key]
         assert isinstance(value.type, ViewType)
-        plan = self._array(value)
+        plan = self.array(value)
         name = self._body.scope.temporary(f"p{plan.name}")
-        self._views[key] = name
+        self.views[key] = name
         code, unsafe = self._partition(value.type, plan.name)
         typed = unsafe or key in self._unchecked
         kind = (
             f": Partition<{value.type.dtype}, {self._body.spelling.braces(value.type.tile)}>" if typed else ""
         )
         note = f"// SAFETY: the view starts from the tensor's own token and `{plan.name}` is never written."
-        self._hoist(f"let {name}{kind} = ", code, unsafe, note if unsafe else None)
+        self.hoist(f"let {name}{kind} = ", code, unsafe, note if unsafe else None)
         return name
 
-    def _index(self, values: tuple[Value, ...], bound: bool) -> Code:
+    def index(self, values: tuple[Value, ...], bound: bool) -> Code:
         codes = []
         for v in values:
             code = self._body.scalar(v)
@@ -119,21 +126,30 @@ class Memory:
             codes.append(code)
         return array(*codes)
 
-    # ---- loads
-
     def _checked(self, operation: Operation) -> bool:
         """Whether a load stays `.load(..)`: its check costs nothing, or the options keep it."""
-        access = self._access[id(operation)]
-        free = use_tma(access, self._plan.options.target) and check_is_free(access, self._defined)
-        return free or self._plan.options.checks == "keep"
+        access = self.access[id(operation)]
+        free = use_tma(access, self.plan.options.target) and check_is_free(access, self._defined)
+        return free or self.plan.options.checks == "keep"
 
     def load_code(self, operation: Operation) -> Code:
         """A load as an expression."""
         view = operation.operands[0].type
         assert isinstance(view, ViewType)
-        if self._plan.options.unsafe == "never" and view.padding not in (None, "zero"):
+        if self.plan.options.unsafe == "never" and view.padding not in (None, "zero"):
             return self._masked(operation, view)
         return self._load_code(operation)
+
+    def token(self, plan: ArrayPlan) -> str:
+        """The variable that holds the token of an array's last access."""
+        if plan.value not in self._tokens:
+            name = self._tokens[plan.value] = self._body.scope.temporary(f"{plan.name}_order")
+            self.hoist(f"let mut {name}: Token = ", method(atom(plan.name), "token"), False, None)
+        return self._tokens[plan.value]
+
+    def note(self, plan: ArrayPlan) -> None:
+        self.assumed += not plan.injective
+        self._body.writer.line(f"// SAFETY: {_WHY[plan.injective]} of `{plan.name}`.")
 
     def _masked(self, operation: Operation, view: ViewType) -> Code:
         """Any padding without `unsafe`: a zero-padded load, and a select on the lanes inside the array."""
@@ -142,11 +158,11 @@ class Memory:
         source = operation.operands[0]
         made = self._defined[source.id]
         assert isinstance(made, Operation)
-        array_ = made.operands[0].name or self._plan.array(made.operands[0].id).name
+        array_ = made.operands[0].name or self.plan.array(made.operands[0].id).name
         unpadded = replace(source, type=plain)
-        access = self._access[id(operation)]
+        access = self.access[id(operation)]
         loaded = replace(operation, operands=(unpadded, *operation.operands[1:]))
-        self._access[id(loaded)] = replace(access, operation=loaded, view=plain)
+        self.access[id(loaded)] = replace(access, operation=loaded, view=plain)
         kind = spelling.tile(view.dtype, view.tile)
         mask: Code | None = None
         flags = spelling.tile(BOOL, view.tile)
@@ -188,30 +204,30 @@ class Memory:
 
     def _load_code(self, operation: Operation) -> Code:
         view, index = operation.operands[0], operation.operands[1:]
-        plan = self._array(view)
-        access = self._access[id(operation)]
+        plan = self.array(view)
+        access = self.access[id(operation)]
         assert isinstance(view.type, ViewType)
         if operation.attribute("memory_order") not in (None, "weak"):
             raise Unsupported("FT301", "Loads with a memory order have no translation yet.", operation.span)
         if plan.ordered:
             return self._ordered(operation, plan, view.type)
-        tma = use_tma(access, self._plan.options.target)
+        tma = use_tma(access, self.plan.options.target)
         if self._checked(operation):
             if (
-                self._wants.get(self._key(view)) == 1
+                self._wants.get(self.key(view)) == 1
                 and access.straight
                 and view.type.padding in (None, "zero")
             ):
                 code, _ = self._partition(view.type, plan.name)
-                return method(code, "load", self._index(index, False))
-            return method(atom(self.view(view)), "load", self._index(index, False))
+                return method(code, "load", self.index(index, False))
+            return method(atom(self.view(view)), "load", self.index(index, False))
         if len(view.type.tile) == 1 and operation.attribute("allow_tma") is None:
             tma = False
-        self._unchecked.add(self._key(view))
+        self._unchecked.add(self.key(view))
         name = self.view(view)
         latency = operation.attribute("latency")
         return call(
-            "load_view_tko", atom(f"&{name}"), self._index(index, True), atom("ordering::Weak"),
+            "load_view_tko", atom(f"&{name}"), self.index(index, True), atom("ordering::Weak"),
             atom("scope::TileBlock"), atom("None" if latency is None else f"Some({latency})"),
             atom(f"tma::{'Enabled' if tma else 'Disabled'}"),
         )  # fmt: skip
@@ -227,11 +243,12 @@ class Memory:
         if owned:
             return call(name, atom(plan.name))
         index = [self._body.scalar(v) for v in operation.operands[1:]]
-        return call(name, atom(plan.name), *index)
+        generics = self.helpers[name].generics
+        return call(f"{name}::<{generics}>" if generics else name, atom(plan.name), *index)
 
     def _helper(self, kind: str, plan: ArrayPlan, tile: tuple[object, ...], owned: bool) -> str:
         spelling = self._body.spelling
-        view = next(a.view for a in self._access.values() if a.array == plan.value and a.view is not None
+        view = next(a.view for a in self.access.values() if a.array == plan.value and a.view is not None
                     and tuple(a.view.tile) == tile)  # fmt: skip
         key = (kind, plan.dtype.name, spelling.sizes(view.tile), spelling.sizes(plan.tile), owned)
         if key not in self._helper_keys:
@@ -248,27 +265,31 @@ class Memory:
 
     def inlines(self, operation: Operation) -> bool:
         """Whether a load may stand inside an expression: `load_view_tko` needs a typed local (JIT)."""
-        return self._checked(operation) and not self._array(operation.operands[0]).ordered
+        return self._checked(operation) and not self.array(operation.operands[0]).ordered
 
     def load(self, operation: Operation) -> None:
         """A load into a local."""
+        plan = self.array(operation.operands[0])
+        if plan.tokens:
+            self.ordered.load(operation, plan)
+            return
         kind = tile_type(operation.result)
         bare = not self.inlines(operation)
         note = f": {self._body.spelling.tile(kind.dtype, kind.shape)}" if bare else ""
         self._body.assign(operation.result, self.load_code(operation), note)
 
-    # ---- stores
-
     def store(self, operation: Operation) -> None:
         """A store in the form that the plan chose."""
         view, tile, *index = operation.operands
-        plan = self._array(view)
-        access = self._access[id(operation)]
+        plan = self.array(view)
+        access = self.access[id(operation)]
         body = self._body
         code = body.tile(tile)
         assert isinstance(view.type, ViewType)
-        quick = use_tma(access, self._plan.options.target) or self._plan.options.unsafe == "never"
-        if plan.form in (Form.OWNED, Form.OWNED_ROW) and not quick:
+        quick = use_tma(access, self.plan.options.target) or self.plan.options.unsafe == "never"
+        if plan.tokens:
+            self.ordered.store(operation, plan, code)
+        elif plan.form in (Form.OWNED, Form.OWNED_ROW) and not quick:
             name = self._helper("store_row", plan, tuple(view.type.tile), True)
             extra = [body.scalar(index[plan.row_axis])] if plan.row_axis is not None else []
             body.put("", call(name, atom(plan.name), code, *extra))
@@ -278,9 +299,7 @@ class Memory:
             if plan.value not in self._stores:
                 name = self._stores[plan.value] = body.scope.temporary(f"p{plan.name}")
                 shape = atom(body.spelling.shape(view.type.tile))
-                self._hoist(
-                    f"let mut {name} = ", method(atom(plan.name), "partition_mut", shape), False, None
-                )
+                self.hoist(f"let mut {name} = ", method(atom(plan.name), "partition_mut", shape), False, None)
             at = [body.scalar(v) if d == plan.row_axis else atom("0") for d, v in enumerate(index)]
             body.put("", method(atom(self._stores[plan.value]), "store", code, array(*at)))
         else:
@@ -298,89 +317,16 @@ class Memory:
         body = self._body
         if view.dim_map != tuple(range(len(view.dim_map))):
             raise Unsupported("FT301", "Stores with `order` have no translation yet.", operation.span)
-        why = (
-            "tile indices are one to one in the block id and loop counters, so blocks write different tiles"
-            if plan.injective
-            else "as in the Python, no two blocks write the same tile"
-        )
         shape = atom(body.spelling.shape(view.tile))
         made = method(atom(plan.name), "partition_full_mut", shape)
         name = self._stores.get(plan.value)
         if name is None or straight:
             name = self._stores[plan.value] = body.scope.temporary(f"p{plan.name}")
-            note = f"// SAFETY: {why} of `{plan.name}`."
+            note = f"// SAFETY: {_WHY[plan.injective]} of `{plan.name}`."
             self.assumed += not plan.injective
             if straight:
                 body.writer.line(note)
                 body.put(f"let mut {name} = ", made, unsafe=True)
             else:
-                self._hoist(f"let mut {name} = ", made, True, note)
-        body.put("", method(atom(name), "store", code, self._index(index, False)))
-
-    # ---- pointers
-
-    def pointer_type(self, value: Value) -> str:
-        """`PointerTile<*const f32, { [16] }>`, mutable for arrays that are written."""
-        kind = tile_type(value)
-        return self._body.spelling.pointers(kind.dtype, kind.shape, self._mutable(value))
-
-    def _mutable(self, value: Value) -> bool:
-        found = array_of(value, self._defined)
-        return found is not None and self._plan.array(found.id).form is Form.POINTER
-
-    def base(self, operation: Operation) -> Code:
-        """The base pointer of an array."""
-        array_ = operation.operands[0]
-        pointer = method(atom(self._body.variables[array_.id].name), "as_ptr")
-        if self._mutable(operation.result):
-            pointer = call("cast_mut", pointer)
-        return call("pointer_to_tile", pointer)
-
-    def load_pointer(self, operation: Operation) -> None:
-        """A masked gather; rank 2 and up pads by `select`."""
-        body = self._body
-        pointers, *rest = operation.operands
-        mask = rest[0] if rest else None
-        padding = rest[1] if len(rest) > 1 else None
-        kind = tile_type(operation.result)
-        typed = body.spelling.tile(kind.dtype, kind.shape)
-        pad, late = atom("None"), padding is not None
-        if padding is not None and len(kind.shape) < 2:
-            source = self._defined.get(padding.id)
-            if isinstance(source, Operation) and source.opcode == "constant":
-                number = source.attribute("value")
-                assert isinstance(number, (int, float))
-                text = literal(number, kind.dtype, False)
-                if text is not None:
-                    pad, late = atom(f"Some({text})"), False
-        condition = atom("None") if mask is None else call("Some", body.tile(mask))
-        code = call(
-            "load_ptr_tko", body.raw(pointers), atom("ordering::Weak"), atom("None::<scope::TileBlock>"), condition,
-            pad, atom("None"), atom(f"Latency::<{operation.attribute('latency') or 0}>"),
-        )  # fmt: skip
-        self.assumed += 1
-        body.writer.line("// SAFETY: as in the Python, lanes that are not masked lie inside the array.")
-        name = body.scope.temporary("found")
-        body.put(f"let ({name}, _): ({typed}, Token) = ", code, unsafe=True)
-        result = atom(name)
-        if late and padding is not None and mask is not None:
-            fill = body.tile(padding)
-            if "(" in fill.text:
-                fill = body.bind("fill", typed, fill)
-            result = call("select", body.tile(mask), result, fill)
-        if not kind.shape and not body.values.is_tile0(operation.result):
-            result = call("tile_to_scalar", result)
-        body.assign(operation.result, result, "")
-
-    def store_pointer(self, operation: Operation) -> None:
-        """A masked scatter."""
-        body = self._body
-        pointers, tile, *mask = operation.operands
-        condition = call("Some", body.tile(mask[0])) if mask else atom("None")
-        code = call(
-            "store_ptr_tko", body.raw(pointers), body.tile(tile), atom("ordering::Weak"),
-            atom("None::<scope::TileBlock>"), condition, atom("None"), atom("Latency::<0>"),
-        )  # fmt: skip
-        self.assumed += 1
-        body.writer.line("// SAFETY: as in the Python, lanes that are not masked lie inside the array.")
-        body.put("", code, unsafe=True)
+                self.hoist(f"let mut {name} = ", made, True, note)
+        body.put("", method(atom(name), "store", code, self.index(index, False)))

@@ -18,6 +18,7 @@ class Helper:
     name: str
     lines: tuple[str, ...]
     unsafe: int
+    generics: str = ""
 
 
 _ORDERED = (
@@ -28,12 +29,17 @@ _ORDERED = (
 _NO_TMA = ("Stores this block's own tile without TMA, which is several times slower on single-row tiles.",)
 
 
-def _generics(spelling: Spelling, shape: Shape) -> str:
+def _names(spelling: Spelling, shape: Shape) -> list[str]:
     names: list[str] = []
     for size in shape:
         text = spelling.size(size)
         if not text.isdigit() and text not in names:
             names.append(text)
+    return names
+
+
+def _generics(spelling: Spelling, shape: Shape) -> str:
+    names = _names(spelling, shape)
     return f"<{', '.join(f'const {n}: i32' for n in names)}>" if names else ""
 
 
@@ -90,7 +96,7 @@ def load_first(name: str, dtype: DType, owned: Shape | None, tile: Shape, spelli
     writer.line("tile")
     writer.back()
     writer.line("}")
-    return Helper(name, tuple(writer.lines), 3)
+    return Helper(name, tuple(writer.lines), 3, ", ".join(_names(spelling, tile)))
 
 
 def store_row(

@@ -1,8 +1,9 @@
 """Element-wise integer and float arithmetic of Tile IR, exactly rounded.
 
-+ - * / sqrt of f16 and bf16 are computed in f32 and rounded once more, which is exact because f32 has more than
-2p + 2 bits; `fma` goes through round-to-odd (Boldo and Melquiond, 2008), so that no result is rounded twice.
-Transcendental functions are computed in f64 and rounded; the same on both sides, at most an ulp off the hardware's.
++ - * / sqrt of f16 and bf16 are computed in f32 and rounded once more, which is exact because f32 has more
+than 2p + 2 bits; `fma` goes through round-to-odd (Boldo and Melquiond, 2008), so that no result is rounded
+twice. Transcendental functions are computed in f64 and rounded; the same on both sides, at most an ulp off
+the hardware's.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def _read(array: Array, modes: Modes) -> Array:
 
 
 def _quotient(a: Array, b: Array) -> tuple[Array, Array, Array]:
-    """Truncated quotient, remainder, and the divisor made non-zero. Division by zero is undefined: gives 0."""
+    """Truncated quotient, remainder, and the divisor made non-zero. Division by zero is undefined: gives
+    0."""
     safe = np.where(b == 0, np.ones_like(b), b)
     # The one overflow, INT_MIN / -1, wraps to INT_MIN.
     minus = (safe == -1) if b.dtype.kind == "i" else np.zeros(b.shape, np.bool_)
@@ -111,7 +113,9 @@ def _extreme(operation: Callable[[Array, Array], Array]) -> Function:
 def _shli(args: tuple[Array, ...], modes: Modes) -> Array:
     a, b = as_unsigned(args[0]), as_unsigned(args[1])
     bits = width(args[0])
-    return wrap(np.where(b < bits, a << np.minimum(b, b.dtype.type(bits - 1)), np.zeros_like(a)), args[0].dtype)
+    return wrap(
+        np.where(b < bits, a << np.minimum(b, b.dtype.type(bits - 1)), np.zeros_like(a)), args[0].dtype
+    )
 
 
 def _shri(args: tuple[Array, ...], modes: Modes) -> Array:
@@ -131,14 +135,16 @@ def _cmpi(args: tuple[Array, ...], modes: Modes) -> Array:
     return COMPARE[modes.predicate](a, b)
 
 
-COMPARE: Mapping[str, Callable[[Array, Array], Array]] = MappingProxyType({
-    "equal": np.equal,
-    "not_equal": np.not_equal,
-    "less_than": np.less,
-    "less_than_or_equal": np.less_equal,
-    "greater_than": np.greater,
-    "greater_than_or_equal": np.greater_equal,
-})
+COMPARE: Mapping[str, Callable[[Array, Array], Array]] = MappingProxyType(
+    {
+        "equal": np.equal,
+        "not_equal": np.not_equal,
+        "less_than": np.less,
+        "less_than_or_equal": np.less_equal,
+        "greater_than": np.greater,
+        "greater_than_or_equal": np.greater_equal,
+    }
+)
 
 
 # Floats
@@ -234,7 +240,9 @@ def _exact(operation: Callable[..., Array]) -> Function:
             if args[0].dtype != np.float32 or operation not in (np.add, np.subtract, np.multiply):
                 raise UnsupportedOperation(f"rounding {modes.rounding} of {args[0].dtype}")
             a, b = (np.ascontiguousarray(x.astype(np.float64)) for x in wide)
-            value = a * b if operation is np.multiply else to_odd(*two_sum(a, b if operation is np.add else -b))
+            value = (
+                a * b if operation is np.multiply else to_odd(*two_sum(a, b if operation is np.add else -b))
+            )
             return _finish(_directed(value, modes), args[0].dtype, modes)
 
     return apply
@@ -251,16 +259,20 @@ def fma(args: tuple[Array, ...], modes: Modes) -> Array:
         value = to_odd(*two_sum(np.ascontiguousarray(a * b), c))  # The product of two f32 is exact in f64.
         if modes.rounding not in NEAREST:
             return _finish(_directed(value, modes), dtype, modes)
-        return _finish(value.astype(np.float32) if dtype == np.float32 else narrow_to_odd(value), dtype, modes)
+        return _finish(
+            value.astype(np.float32) if dtype == np.float32 else narrow_to_odd(value), dtype, modes
+        )
 
 
 def _minmax(pick: Callable[[Array, Array], Array]) -> Function:
     """Drops NaN unless told to propagate it; -0 counts as less than +0."""
 
+    less = bool(pick(np.zeros(1), np.ones(1))[0])
+
     def apply(args: tuple[Array, ...], modes: Modes) -> Array:
         a, b = _working(args, modes)
         with np.errstate(all="ignore"):
-            first = pick(a, b) | ((a == b) & (np.signbit(a) == bool(pick(np.float32(0), np.float32(1)))))
+            first = pick(a, b) | ((a == b) & (np.signbit(a) == less))
             chosen = np.where(first, a, b)
             nan_a, nan_b = np.isnan(a), np.isnan(b)
             if modes.propagate_nan:
@@ -308,7 +320,8 @@ def _trunci(args: tuple[Array, ...], modes: Modes) -> Array:
 def _itof(args: tuple[Array, ...], modes: Modes) -> Array:
     value, dtype = _read(args[0], modes), element_dtype(modes.element)
     if value.dtype.itemsize == 8 and dtype.itemsize < 8:
-        # i64 does not fit f64: the lost bits are or-ed into the last kept one before the only rounding that counts.
+        # i64 does not fit f64: the lost bits are or-ed into the last kept one before the only rounding that
+        # counts.
         big = np.abs(value.astype(np.float64)) >= 2.0**53
         sticky = (value >> value.dtype.type(12)) | ((value & value.dtype.type(4095)) != 0)
         wide = np.where(big, sticky.astype(np.float64) * 4096.0, value.astype(np.float64))
@@ -322,14 +335,16 @@ def _ftoi(args: tuple[Array, ...], modes: Modes) -> Array:
     """Towards zero. Out of range is not promised: saturates, NaN is 0; the same on both sides."""
     value, dtype = args[0].astype(np.float64), element_dtype(modes.element)
     if dtype == np.bool_:
-        return (np.trunc(np.nan_to_num(value)) != 0).astype(np.bool_)
+        return np.asarray(np.trunc(np.nan_to_num(value)) != 0)
     bits = dtype.itemsize * 8
-    low, high = (-(2**(bits - 1)), 2**(bits - 1) - 1) if modes.signed else (0, 2**bits - 1)
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if modes.signed else (0, 2**bits - 1)
     with np.errstate(all="ignore"):
         whole = np.where(np.isnan(value), 0.0, np.trunc(value))
         wide = np.dtype(np.int64 if modes.signed else np.uint64)
         inside = np.where((whole > float(low)) & (whole < float(high)), whole, 0.0).astype(wide)
-        result = np.where(whole >= float(high), wide.type(high), np.where(whole <= float(low), wide.type(low), inside))
+        result = np.where(
+            whole >= float(high), wide.type(high), np.where(whole <= float(low), wide.type(low), inside)
+        )
         return result.astype(np.dtype(f"{'i' if modes.signed else 'u'}{dtype.itemsize}")).view(dtype)
 
 
@@ -361,62 +376,65 @@ def _rsqrt(x: Array) -> Array:
     return 1.0 / np.sqrt(x)
 
 
-ELEMENTWISE: Mapping[str, Function] = MappingProxyType({
-    "addi": _wrapping(np.add),
-    "subi": _wrapping(lambda a, b: a - b),
-    "muli": _wrapping(np.multiply),
-    "andi": _wrapping(np.bitwise_and),
-    "ori": _wrapping(np.bitwise_or),
-    "xori": _wrapping(np.bitwise_xor),
-    "divi": divi,
-    "remi": _remi,
-    "mini": _extreme(np.minimum),
-    "maxi": _extreme(np.maximum),
-    "shli": _shli,
-    "shri": _shri,
-    "mulhii": _mulhii,
-    "absi": _absi,
-    "negi": _negi,
-    "cmpi": _cmpi,
-    "addf": _exact(np.add),
-    "subf": _exact(np.subtract),
-    "mulf": _exact(np.multiply),
-    "divf": _exact(np.divide),
-    "sqrt": _exact(np.sqrt),
-    "remf": _exact(np.fmod),
-    "fma": fma,
-    "minf": _minmax(np.less),
-    "maxf": _minmax(np.greater),
-    "negf": _negate,
-    "absf": _exact(np.abs),
-    "floor": _exact(np.floor),
-    "ceil": _exact(np.ceil),
-    "cmpf": _cmpf,
-    "exp": _through_f64(np.exp),
-    "exp2": _through_f64(np.exp2),
-    "log": _through_f64(np.log),
-    "log2": _through_f64(np.log2),
-    "rsqrt": _through_f64(_rsqrt),
-    "sin": _through_f64(np.sin),
-    "cos": _through_f64(np.cos),
-    "tan": _through_f64(np.tan),
-    "sinh": _through_f64(np.sinh),
-    "cosh": _through_f64(np.cosh),
-    "tanh": _through_f64(np.tanh),
-    "pow": _through_f64(np.power),
-    "atan2": _through_f64(np.arctan2),
-    "exti": _exti,
-    "trunci": _trunci,
-    "itof": _itof,
-    "ftoi": _ftoi,
-    "ftof": _ftof,
-    "bitcast": _bitcast,
-    "select": _select,
-})
+ELEMENTWISE: Mapping[str, Function] = MappingProxyType(
+    {
+        "addi": _wrapping(np.add),
+        "subi": _wrapping(lambda a, b: a - b),
+        "muli": _wrapping(np.multiply),
+        "andi": _wrapping(np.bitwise_and),
+        "ori": _wrapping(np.bitwise_or),
+        "xori": _wrapping(np.bitwise_xor),
+        "divi": divi,
+        "remi": _remi,
+        "mini": _extreme(np.minimum),
+        "maxi": _extreme(np.maximum),
+        "shli": _shli,
+        "shri": _shri,
+        "mulhii": _mulhii,
+        "absi": _absi,
+        "negi": _negi,
+        "cmpi": _cmpi,
+        "addf": _exact(np.add),
+        "subf": _exact(np.subtract),
+        "mulf": _exact(np.multiply),
+        "divf": _exact(np.divide),
+        "sqrt": _exact(np.sqrt),
+        "remf": _exact(np.fmod),
+        "fma": fma,
+        "minf": _minmax(np.less),
+        "maxf": _minmax(np.greater),
+        "negf": _negate,
+        "absf": _exact(np.abs),
+        "floor": _exact(np.floor),
+        "ceil": _exact(np.ceil),
+        "cmpf": _cmpf,
+        "exp": _through_f64(np.exp),
+        "exp2": _through_f64(np.exp2),
+        "log": _through_f64(np.log),
+        "log2": _through_f64(np.log2),
+        "rsqrt": _through_f64(_rsqrt),
+        "sin": _through_f64(np.sin),
+        "cos": _through_f64(np.cos),
+        "tan": _through_f64(np.tan),
+        "sinh": _through_f64(np.sinh),
+        "cosh": _through_f64(np.cosh),
+        "tanh": _through_f64(np.tanh),
+        "pow": _through_f64(np.power),
+        "atan2": _through_f64(np.arctan2),
+        "exti": _exti,
+        "trunci": _trunci,
+        "itof": _itof,
+        "ftoi": _ftoi,
+        "ftof": _ftof,
+        "bitcast": _bitcast,
+        "select": _select,
+    }
+)
 
 
 def elementwise(opcode: str, args: tuple[Array, ...], modes: Modes) -> Array:
-    """Applies one element-wise operation. Raises UnsupportedOperation for one that is not in `ELEMENTWISE`."""
+    """Applies one element-wise operation. Raises UnsupportedOperation for one that is not in
+    `ELEMENTWISE`."""
     function = ELEMENTWISE.get(opcode)
     if function is None:
         raise UnsupportedOperation(f"operation {opcode}")

@@ -18,7 +18,8 @@ from ferrotile_runner.tileir.model import Attribute
 
 
 def parse_literal(text: str, element: str) -> Array:
-    """One literal as a rank-0 tile: `true`, `-1`, `1.5e+00`, `nan`, or the bits of a float as `0xFF800000`."""
+    """One literal as a rank-0 tile: `true`, `-1`, `1.5e+00`, `nan`, or the bits of a float as
+    `0xFF800000`."""
     dtype = element_dtype(element)
     word = text.strip()
     if word in ("true", "false"):
@@ -39,7 +40,8 @@ def parse_literal(text: str, element: str) -> Array:
 
 
 def _to_f64_odd(word: str) -> Array:
-    """The decimal as f64; where f64 cannot hold it, its odd neighbour, so that the next rounding is the only one."""
+    """The decimal as f64; where f64 cannot hold it, its odd neighbour, so that the next rounding is the
+    only one."""
     value = float(word)
     exact = Fraction(word)
     if Fraction(value) != exact and np.float64(value).view(np.uint64) & 1 == 0:

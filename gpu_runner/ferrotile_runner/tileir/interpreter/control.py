@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+import numpy as np
+
 from ferrotile_runner.tileir.interpreter import reductions
 from ferrotile_runner.tileir.interpreter.constants import parse_identities
 from ferrotile_runner.tileir.interpreter.effects import EFFECTS
@@ -69,7 +71,7 @@ def _for(operation: Operation) -> Step:
         for at in range(start, stop, increment):
             frame.check_time()
             wrapped = at - 2**bits if at >= 2 ** (bits - 1) else at
-            frame.values[variable.number] = kind(wrapped).reshape(())
+            frame.values[variable.number] = np.asarray(kind(wrapped))
             bind(frame, carried, state)
             signal = body(frame)
             match signal.kind:
@@ -147,7 +149,11 @@ def _reduce(operation: Operation) -> Step:
 
     def step(frame: Frame) -> None:
         tiles = [frame.tile(v) for v in operands]
-        bind(frame, operation.results, reductions.reduce(tiles, identities, dim, _combiner(frame, region, body)))
+        bind(
+            frame,
+            operation.results,
+            reductions.reduce(tiles, identities, dim, _combiner(frame, region, body)),
+        )
 
     return step
 
@@ -171,11 +177,13 @@ def _dim(operation: Operation) -> int:
     return dim
 
 
-REGIONS: Mapping[str, Callable[[Operation], Step]] = MappingProxyType({
-    **dict.fromkeys(TERMINATORS, _terminator),
-    "for": _for,
-    "loop": _loop,
-    "if": _if,
-    "reduce": _reduce,
-    "scan": _scan,
-})
+REGIONS: Mapping[str, Callable[[Operation], Step]] = MappingProxyType(
+    {
+        **dict.fromkeys(TERMINATORS, _terminator),
+        "for": _for,
+        "loop": _loop,
+        "if": _if,
+        "reduce": _reduce,
+        "scan": _scan,
+    }
+)

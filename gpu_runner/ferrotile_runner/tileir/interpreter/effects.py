@@ -97,7 +97,11 @@ def _optional(frame: Frame, value: Value | None) -> Array | None:
 
 
 def _load_pointers(operation: Operation) -> Step:
-    pointer, mask, padding = operation.one("pointer"), operation.optional("mask"), operation.optional("padding")
+    pointer, mask, padding = (
+        operation.one("pointer"),
+        operation.optional("mask"),
+        operation.optional("padding"),
+    )
 
     def step(frame: Frame) -> None:
         frame.values[operation.results[0].number] = frame.memory.load_pointers(
@@ -154,19 +158,21 @@ def _nothing(operation: Operation) -> Step:
     return lambda frame: None
 
 
-EFFECTS: Mapping[str, Decoder] = MappingProxyType({
-    "make_tensor_view": _tensor_view,
-    "make_partition_view": _partition_view,
-    "get_index_space_shape": _index_space,
-    "get_tensor_shape": _tensor_shape,
-    "load_view_tko": _load_view,
-    "store_view_tko": _store_view,
-    "load_ptr_tko": _load_pointers,
-    "store_ptr_tko": _store_pointers,
-    "atomic_rmw_tko": _atomic,
-    "atomic_cas_tko": _compare_and_swap,
-    "assert": _assert,
-    "print_tko": _nothing,
-    "make_token": _nothing,
-    "join_tokens": _nothing,
-})
+EFFECTS: Mapping[str, Decoder] = MappingProxyType(
+    {
+        "make_tensor_view": _tensor_view,
+        "make_partition_view": _partition_view,
+        "get_index_space_shape": _index_space,
+        "get_tensor_shape": _tensor_shape,
+        "load_view_tko": _load_view,
+        "store_view_tko": _store_view,
+        "load_ptr_tko": _load_pointers,
+        "store_ptr_tko": _store_pointers,
+        "atomic_rmw_tko": _atomic,
+        "atomic_cas_tko": _compare_and_swap,
+        "assert": _assert,
+        "print_tko": _nothing,
+        "make_token": _nothing,
+        "join_tokens": _nothing,
+    }
+)

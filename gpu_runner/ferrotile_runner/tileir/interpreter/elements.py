@@ -1,50 +1,60 @@
 """Element types of Tile IR as NumPy dtypes, and exact conversions between them.
 
-Integers are signless in Tile IR; they live in signed NumPy arrays and an operation's signedness reads them anew.
+Integers are signless in Tile IR; they live in signed NumPy arrays and an operation's signedness reads them
+anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
+"""A tile: its element type is known when the program runs, not when it is checked, so NumPy's stubs see
+any."""
+
+Dtype = np.dtype[np.generic]
 
 
 class UnsupportedOperation(Exception):
     """The interpreter has no meaning for an operation, a mode or a type; the message names it."""
 
 
-def _dtype(name: str) -> np.dtype[np.generic]:
-    return np.dtype(getattr(ml_dtypes, name))
+def _dtype(name: str) -> Dtype:
+    found: Dtype = np.dtype(getattr(ml_dtypes, name))
+    return found
 
 
-ELEMENTS: Mapping[str, np.dtype[np.generic]] = MappingProxyType({
-    "i1": np.dtype(np.bool_),
-    "i8": np.dtype(np.int8),
-    "i16": np.dtype(np.int16),
-    "i32": np.dtype(np.int32),
-    "i64": np.dtype(np.int64),
-    "f16": np.dtype(np.float16),
-    "bf16": _dtype("bfloat16"),
-    "f32": np.dtype(np.float32),
-    "tf32": np.dtype(np.float32),
-    "f64": np.dtype(np.float64),
-    "f8E4M3FN": _dtype("float8_e4m3fn"),
-    "f8E5M2": _dtype("float8_e5m2"),
-    "f8E8M0FNU": _dtype("float8_e8m0fnu"),
-})
-UNSIGNED: Mapping[str, type[np.unsignedinteger]] = MappingProxyType(  # type: ignore[type-arg]
+ELEMENTS: Mapping[str, Dtype] = MappingProxyType(
+    {
+        "i1": np.dtype(np.bool_),
+        "i8": np.dtype(np.int8),
+        "i16": np.dtype(np.int16),
+        "i32": np.dtype(np.int32),
+        "i64": np.dtype(np.int64),
+        "f16": np.dtype(np.float16),
+        "bf16": _dtype("bfloat16"),
+        "f32": np.dtype(np.float32),
+        "tf32": np.dtype(np.float32),
+        "f64": np.dtype(np.float64),
+        "f8E4M3FN": _dtype("float8_e4m3fn"),
+        "f8E5M2": _dtype("float8_e5m2"),
+        "f8E8M0FNU": _dtype("float8_e8m0fnu"),
+    }
+)
+UNSIGNED: Mapping[str, type[np.unsignedinteger]] = MappingProxyType(
     {"i8": np.uint8, "i16": np.uint16, "i32": np.uint32, "i64": np.uint64}
 )
 BITS: Mapping[str, int] = MappingProxyType({"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64})
 
 
-def element_dtype(name: str) -> np.dtype[np.generic]:
+def element_dtype(name: str) -> Dtype:
     """The NumPy dtype that holds elements of Tile IR type `name`. Raises UnsupportedOperation."""
     found = ELEMENTS.get(name)
     if found is None:
@@ -52,7 +62,7 @@ def element_dtype(name: str) -> np.dtype[np.generic]:
     return found
 
 
-def is_float(dtype: np.dtype[np.generic]) -> bool:
+def is_float(dtype: Dtype) -> bool:
     """Whether `dtype` is a float, those of ml_dtypes included (their kind is `V` or `f`)."""
     return dtype.kind in "fV"
 
@@ -74,7 +84,7 @@ def as_signed(array: Array) -> Array:
     return -array.astype(np.int8) if array.dtype == np.bool_ else array
 
 
-def wrap(array: Array, dtype: np.dtype[np.generic]) -> Array:
+def wrap(array: Array, dtype: Dtype) -> Array:
     """Keeps the low bits that fit `dtype`."""
     return (array & 1).astype(np.bool_) if dtype == np.bool_ else array.astype(dtype)
 
@@ -95,7 +105,8 @@ def round_tf32(array: Array) -> Array:
 
 
 def convert(array: Array, target: str) -> Array:
-    """Float to float, rounding to nearest even. From f64 through a round-to-odd f32, so that nothing rounds twice."""
+    """Float to float, rounding to nearest even. From f64 through a round-to-odd f32, so that nothing rounds
+    twice."""
     dtype = element_dtype(target)
     if target == "tf32":
         return round_tf32(array.astype(np.float32))
@@ -110,7 +121,8 @@ def convert(array: Array, target: str) -> Array:
 
 
 def narrow_to_odd(array: Array) -> Array:
-    """f64 to f32 rounding to odd: an inexact result has its last bit set, so a later rounding is the only one."""
+    """f64 to f32 rounding to odd: an inexact result has its last bit set, so a later rounding is the only
+    one."""
     with np.errstate(all="ignore"):
         near = array.astype(np.float32)
         back = near.astype(np.float64)
@@ -120,3 +132,21 @@ def narrow_to_odd(array: Array) -> Array:
         moved = np.nextafter(near, step)
         # An overflowed finite value sits at infinity: its odd neighbour is the largest finite f32.
         return np.where(inexact & even, moved, near)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Largest and smallest finite value, smallest normal and denormal, unit in the last place at 1."""
+
+    largest: float
+    lowest: float
+    tiny: float
+    denormal: float
+    epsilon: float
+
+
+def limits(dtype: Dtype) -> Limits:
+    """What a float type can hold."""
+    info = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    numbers = (info.max, info.min, info.tiny, info.smallest_subnormal, info.eps)
+    return Limits(*(float(n) for n in numbers))

@@ -1,7 +1,7 @@
 """What a step of the interpreter works on.
 
-An entry is decoded once into steps, closures that read and write a frame; each tile block then runs them. Tokens hold no
-data and have no place in a frame: memory operations happen in program order.
+An entry is decoded once into steps, closures that read and write a frame; each tile block then runs them.
+Tokens hold no data and have no place in a frame: memory operations happen in program order.
 """
 
 from __future__ import annotations
@@ -22,6 +22,14 @@ Datum = Array | Pointers | TensorView | PartitionView
 
 class InterpreterError(Exception):
     """The run could not go on; the message says why and where in the disassembly."""
+
+
+class Unsupported(InterpreterError):
+    """The entry uses an operation, mode or type that has no meaning here."""
+
+
+class UndefinedBehaviour(InterpreterError):
+    """An access left its array."""
 
 
 class OutOfTime(Exception):

@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-import ml_dtypes
 import numpy as np
 
-from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, as_unsigned, is_float
+from ferrotile_runner.tileir.interpreter.elements import (
+    Array,
+    UnsupportedOperation,
+    as_unsigned,
+    is_float,
+    limits,
+)
 
 Combine = Callable[[Array, Array], Array]
 
@@ -90,13 +95,15 @@ class Memory:
             self.findings[finding] = None
 
     def garbage(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-        """Random elements for lanes whose value is not determined; finite for floats, so that differences show."""
+        """Random elements for lanes whose value is not determined; finite for floats, so that differences
+        show."""
         if dtype == np.bool_:
             return self.random.integers(0, 2, shape).astype(np.bool_)
         if is_float(dtype):
-            limit = float(ml_dtypes.finfo(dtype).max) if dtype.itemsize == 1 else 1e4
-            return (self.random.uniform(-1, 1, shape) * min(limit, 1e4)).astype(dtype)
-        raw = self.random.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
+            return np.asarray(self.random.uniform(-1, 1, shape) * min(limits(dtype).largest, 1e4)).astype(
+                dtype
+            )
+        raw: Array = self.random.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
         return raw.view(dtype).reshape(shape)
 
     def load_view(self, view: PartitionView, index: Sequence[int]) -> Array:
@@ -125,7 +132,8 @@ class Memory:
             self._write(buffer, offsets[inside], tile.reshape(view.tile)[inside])
 
     def _lanes(self, view: PartitionView, index: Sequence[int]) -> tuple[Array, Array | None]:
-        """Element offsets of a tile, and which lanes are inside (None: all). Raises OutOfBounds where the view does."""
+        """Element offsets of a tile, and which lanes are inside (None: all). Raises OutOfBounds where the
+        view does."""
         rank = len(view.tile)
         offsets: Array = np.zeros((1,) * rank, np.int64) + view.view.offset
         inside: Array | None = None
@@ -192,7 +200,9 @@ class Memory:
                 data[place] = combine(data[place : place + 1], np.asarray([values[at]], data.dtype))[0]
         return old.reshape(pointers.offsets.shape)
 
-    def compare_and_swap(self, pointers: Pointers, expected: Array, value: Array, mask: Array | None) -> Array:
+    def compare_and_swap(
+        self, pointers: Pointers, expected: Array, value: Array, mask: Array | None
+    ) -> Array:
         """Swaps where the old bits equal `expected`, in lane order; gives the old values."""
         offsets = np.atleast_1d(pointers.offsets)
         lanes = np.ones(offsets.shape, np.bool_) if mask is None else np.broadcast_to(mask, offsets.shape)
@@ -226,20 +236,21 @@ class Memory:
         buffer.data[offsets] = value
 
 
-
 def _unsigned_extreme(pick: Combine) -> Combine:
     return lambda old, new: pick(as_unsigned(old), as_unsigned(new)).view(old.dtype)
 
 
-_ATOMIC: Mapping[str, Combine] = MappingProxyType({
-    "add": np.add,
-    "addf": lambda old, new: (old + new).astype(old.dtype),
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "max": np.maximum,
-    "min": np.minimum,
-    "umax": _unsigned_extreme(np.maximum),
-    "umin": _unsigned_extreme(np.minimum),
-    "xchg": lambda old, new: new,
-})
+_ATOMIC: Mapping[str, Combine] = MappingProxyType(
+    {
+        "add": np.add,
+        "addf": lambda old, new: (old + new).astype(old.dtype),
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+        "max": np.maximum,
+        "min": np.minimum,
+        "umax": _unsigned_extreme(np.maximum),
+        "umin": _unsigned_extreme(np.minimum),
+        "xchg": lambda old, new: new,
+    }
+)

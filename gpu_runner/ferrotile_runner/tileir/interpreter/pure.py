@@ -39,7 +39,12 @@ def modes_of(operation: Operation) -> Modes:
 
 def decode_elementwise(operation: Operation) -> Step:
     """An operation of `arithmetic.ELEMENTWISE`."""
-    name, modes, operands, result = operation.name, modes_of(operation), operation.operands, operation.results[0]
+    name, modes, operands, result = (
+        operation.name,
+        modes_of(operation),
+        operation.operands,
+        operation.results[0],
+    )
     if name not in ELEMENTWISE:
         raise UnsupportedOperation(f"operation {name}")
 
@@ -66,7 +71,9 @@ def _select(operation: Operation) -> Step:
 
 def _constant(operation: Operation) -> Step:
     kind = tile_type(operation.results[0])
-    value = np.broadcast_to(parse_constant(operation.attributes["value"], element_of(operation.results[0])), kind.shape)
+    value = np.broadcast_to(
+        parse_constant(operation.attributes["value"], element_of(operation.results[0])), kind.shape
+    )
     return lambda frame: frame.values.__setitem__(operation.results[0].number, value)
 
 
@@ -192,21 +199,23 @@ def _grid(operation: Operation) -> Step:
     return step
 
 
-PURE: Mapping[str, Decoder] = MappingProxyType({
-    **dict.fromkeys(ELEMENTWISE, decode_elementwise),
-    "select": _select,
-    "constant": _constant,
-    "iota": _iota,
-    "reshape": _shape,
-    "broadcast": _shape,
-    "permute": _shape,
-    "cat": _cat,
-    "extract": _extract,
-    "mmaf": _mmaf,
-    "mmai": _mmai,
-    "offset": _offset,
-    "assume": _same,
-    "ptr_to_ptr": _same,
-    "get_tile_block_id": _block_id,
-    "get_num_tile_blocks": _grid,
-})
+PURE: Mapping[str, Decoder] = MappingProxyType(
+    {
+        **dict.fromkeys(ELEMENTWISE, decode_elementwise),
+        "select": _select,
+        "constant": _constant,
+        "iota": _iota,
+        "reshape": _shape,
+        "broadcast": _shape,
+        "permute": _shape,
+        "cat": _cat,
+        "extract": _extract,
+        "mmaf": _mmaf,
+        "mmai": _mmai,
+        "offset": _offset,
+        "assume": _same,
+        "ptr_to_ptr": _same,
+        "get_tile_block_id": _block_id,
+        "get_num_tile_blocks": _grid,
+    }
+)

@@ -12,14 +12,22 @@ import numpy as np
 
 from ferrotile_runner.tileir.interpreter.control import decode_region
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
-from ferrotile_runner.tileir.interpreter.frame import Frame, InterpreterError, element_of, is_pointer
+from ferrotile_runner.tileir.interpreter.frame import (
+    Frame,
+    InterpreterError,
+    UndefinedBehaviour,
+    Unsupported,
+    element_of,
+    is_pointer,
+)
 from ferrotile_runner.tileir.interpreter.memory import Buffer, Memory, OutOfBounds, Pointers
 from ferrotile_runner.tileir.model import Entry
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A pointer argument: the array that it points to the start of, C-contiguous. Equal names are one array."""
+    """A pointer argument: the array that it points to the start of, C-contiguous. Equal names are one
+    array."""
 
     name: str
     array: Array
@@ -58,10 +66,12 @@ def run(
 ) -> RunResult:
     """Runs `entry` on copies of the arrays. `grid` has up to three extents. `seed` fills undetermined lanes.
 
-    Raises InterpreterError for an operation without a meaning here, an access outside its array, or arguments that do
-    not fit; OutOfTime at the time limit or when cancelled."""
+    Raises Unsupported for an operation without a meaning here, UndefinedBehaviour for an access outside its
+    array, InterpreterError for arguments that do not fit, OutOfTime at the time limit or when cancelled."""
     if len(arguments) != len(entry.parameters):
-        raise InterpreterError(f"{len(arguments)} arguments for {len(entry.parameters)} parameters of {entry.name}")
+        raise InterpreterError(
+            f"{len(arguments)} arguments for {len(entry.parameters)} parameters of {entry.name}"
+        )
     memory = Memory(np.random.default_rng(seed))
     buffers: dict[str, Buffer] = {}
     shapes: dict[str, tuple[int, ...]] = {}
@@ -69,7 +79,9 @@ def run(
     try:
         for parameter, word in zip(entry.parameters, arguments, strict=True):
             if isinstance(word, Storage) != is_pointer(parameter):
-                raise InterpreterError(f"{parameter.name} of {entry.name}: a pointer and a scalar do not match")
+                raise InterpreterError(
+                    f"{parameter.name} of {entry.name}: a pointer and a scalar do not match"
+                )
             dtype = element_dtype(element_of(parameter))
             if isinstance(word, Storage):
                 if word.name not in buffers:
@@ -88,8 +100,10 @@ def run(
             frame.check_time()
             memory.block, frame.block, frame.values = number, block, dict(values)
             body(frame)
-    except (UnsupportedOperation, OutOfBounds) as error:
-        raise InterpreterError(f"{type(error).__name__}: {error}") from error
+    except UnsupportedOperation as error:
+        raise Unsupported(str(error)) from error
+    except OutOfBounds as error:
+        raise UndefinedBehaviour(str(error)) from error
     return RunResult(
         {name: b.data.reshape(shapes[name]) for name, b in buffers.items()},
         {name: (b.writer >= 0).reshape(shapes[name]) for name, b in buffers.items()},

@@ -36,7 +36,8 @@ def concatenate(tiles: Sequence[Array], dim: int) -> Array:
 
 
 def extract(tile: Array, index: Sequence[int], shape: tuple[int, ...]) -> Array:
-    """The sub-tile of `shape` at `index`, counted in sub-tiles. Raises UnsupportedOperation outside the tile."""
+    """The sub-tile of `shape` at `index`, counted in sub-tiles. Raises UnsupportedOperation outside the
+    tile."""
     starts = [i * s for i, s in zip(index, shape, strict=True)]
     if any(a < 0 or a + s > n for a, s, n in zip(starts, shape, tile.shape, strict=True)):
         raise UnsupportedOperation(f"extract at {tuple(index)} is outside {tile.shape}")
@@ -44,8 +45,8 @@ def extract(tile: Array, index: Sequence[int], shape: tuple[int, ...]) -> Array:
 
 
 def mmaf(a: Array, b: Array, accumulator: Array) -> Array:
-    """a @ b + accumulator. Products and sums in f64, rounded once: for f16, bf16 and f8 operands the nearest to the exact
-    value but for ties, so that no order of summation has to be chosen."""
+    """a @ b + accumulator. Products and sums in f64, rounded once: for f16, bf16 and f8 operands the
+    nearest to the exact value but for ties, so that no order of summation has to be chosen."""
     with np.errstate(all="ignore"):
         wide = [np.ascontiguousarray(x.astype(np.float64)) for x in (a, b)]
         total = np.matmul(*wide) + accumulator.astype(np.float64)
@@ -60,7 +61,8 @@ def mmai(a: Array, b: Array, accumulator: Array, signed_a: bool, signed_b: bool)
     """a @ b + accumulator in wrapping i32; 8-bit products and their sums are exact in f64."""
     left = (as_signed(a) if signed_a else as_unsigned(a)).astype(np.float64)
     right = (as_signed(b) if signed_b else as_unsigned(b)).astype(np.float64)
-    return (np.matmul(left, right).astype(np.int64) + accumulator).astype(accumulator.dtype)
+    total: Array = np.matmul(left, right).astype(np.int64) + accumulator
+    return total.astype(accumulator.dtype)
 
 
 def to_element(tile: Array, element: str) -> Array:

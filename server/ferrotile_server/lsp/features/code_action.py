@@ -74,9 +74,7 @@ def _fixes(snapshot: Snapshot, params: types.CodeActionParams) -> list[types.Cod
     return found
 
 
-def _shown(
-    snapshot: Snapshot, diagnostic: Diagnostic, params: types.CodeActionParams
-) -> list[types.Diagnostic] | None:
+def _shown(snapshot: Snapshot, diagnostic: Diagnostic, params: types.CodeActionParams) -> list[types.Diagnostic] | None:
     place = snapshot.range_of(diagnostic.span)
     return [d for d in params.context.diagnostics if d.code == diagnostic.code and d.range == place] or None
 
@@ -89,9 +87,7 @@ def _edit(snapshot: Snapshot, edit: types.TextEdit) -> types.WorkspaceEdit:
     return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, [edit])])
 
 
-def _translations(
-    context: Context, snapshot: Snapshot, params: types.CodeActionParams
-) -> list[types.CodeAction]:
+def _translations(context: Context, snapshot: Snapshot, params: types.CodeActionParams) -> list[types.CodeAction]:
     start, end = snapshot.offset_of(params.range.start), snapshot.offset_of(params.range.end)
     names = dict.fromkeys(k.name for k in snapshot.analysis.at(start, end) if k.rust is not None)
     uri = snapshot.file.uri

@@ -33,9 +33,7 @@ def _of(context: Context, snapshot: Snapshot, name: str) -> list[types.CodeLens]
         ]
     line = verdict_line(context, snapshot, name).removeprefix(f"{name}: ")
     return [
-        types.CodeLens(
-            place, commands.preview(client, uri, name, f"{_icon(client.icons, 'eye')}Preview Rust")
-        ),
+        types.CodeLens(place, commands.preview(client, uri, name, f"{_icon(client.icons, 'eye')}Preview Rust")),
         types.CodeLens(place, commands.verify(client, uri, name, f"{_icon(client.icons, 'play')}Verify")),
         types.CodeLens(place, types.Command(title=line, command="")),
     ]

@@ -100,9 +100,7 @@ class Previews:
 def preview_uri(uri: str, kernel: str | None) -> str:
     """The preview's own URI; its path is the title of the editor's tab."""
     query = {"uri": uri} | ({"kernel": kernel} if kernel else {})
-    return (
-        f"{PREVIEW_SCHEME}:/{quote(kernel or stem_of(uri), safe='')}.rs?{urlencode(query, quote_via=quote)}"
-    )
+    return f"{PREVIEW_SCHEME}:/{quote(kernel or stem_of(uri), safe='')}.rs?{urlencode(query, quote_via=quote)}"
 
 
 def source_of(preview: str) -> tuple[str, str | None]:

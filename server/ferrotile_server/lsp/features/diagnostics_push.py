@@ -63,9 +63,7 @@ def verdict_diagnostics(snapshot: Snapshot, application: Application) -> list[ty
         verdict = known[0]
         if not verdict.failures and snapshot.client.shows_lenses:
             continue
-        severity = (
-            types.DiagnosticSeverity.Error if verdict.failures else types.DiagnosticSeverity.Information
-        )
+        severity = types.DiagnosticSeverity.Error if verdict.failures else types.DiagnosticSeverity.Information
         place = snapshot.range_of(snapshot.analysis.named(name)[0].name_span)
         found.append(types.Diagnostic(place, _message(verdict), severity=severity, source=VERIFY_SOURCE))
     return found

@@ -30,9 +30,7 @@ def register(context: Context, previews: Previews, verification: verify.Verifica
         except CannotWrite as error:
             _tell(context, str(error), types.MessageType.Warning)
             raise verify.RequestFailed(str(error)) from None
-        await context.ask(
-            server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "Translate to Rust"))
-        )
+        await context.ask(server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "Translate to Rust")))
         if context.client.shows_documents:
             await context.ask(server.window_show_document_async(types.ShowDocumentParams(uri=target)))
         return target

@@ -48,9 +48,7 @@ def _head(context: Context, snapshot: Snapshot, kernel: KernelTranslation) -> tu
             return f"{kernel.name}: not translated", None
         line = snapshot.file.document.lines.position(refused[0].span.start)[0] + 1
         return f"{kernel.name}: not translated; {refused[0].code} at line {line}: {refused[0].message}", None
-    return verdict_line(context, snapshot, kernel.name), _shorten(
-        kernel.rust.strip("\n").split("\n"), HEAD_LINES
-    )
+    return verdict_line(context, snapshot, kernel.name), _shorten(kernel.rust.strip("\n").split("\n"), HEAD_LINES)
 
 
 def verdict_line(context: Context, snapshot: Snapshot, name: str) -> str:
@@ -74,9 +72,7 @@ def _body(snapshot: Snapshot, kernel: KernelTranslation, offset: int) -> types.H
     number = lines.line_of(offset)
     span = Span(lines.line_start(number), lines.line_end(number))
     rust = kernel.rust.split("\n")
-    made = [
-        rust[i].strip() for i, source in kernel.source_map.pairs if _inside(source, span) and i < len(rust)
-    ]
+    made = [rust[i].strip() for i, source in kernel.source_map.pairs if _inside(source, span) and i < len(rust)]
     if not made:
         return None
     return _answer(snapshot, (f"{kernel.name} in Rust", _shorten(made, BODY_LINES)), span)

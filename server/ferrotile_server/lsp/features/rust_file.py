@@ -31,9 +31,7 @@ def edit_for(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()
     document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=None)
     return types.WorkspaceEdit(
         document_changes=[
-            types.CreateFile(
-                uri=uri, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=True)
-            ),
+            types.CreateFile(uri=uri, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=True)),
             types.TextDocumentEdit(document, [types.TextEdit(whole, text)]),
         ]
     )

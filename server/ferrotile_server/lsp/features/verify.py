@@ -114,9 +114,7 @@ class Verification:
         context = self._context
         loop = asyncio.get_running_loop()
         executor = context.executor
-        work = loop.run_in_executor(
-            self._pool, lambda: executor.verify(snapshot.analysis, name, rungs, say, cancel)
-        )
+        work = loop.run_in_executor(self._pool, lambda: executor.verify(snapshot.analysis, name, rungs, say, cancel))
         try:
             while not work.done():
                 await asyncio.wait([work], timeout=_POLL_S)
@@ -160,7 +158,5 @@ def _plain(verdict: Verdict) -> dict[str, object]:
         "name": verdict.kernel,
         "verdict": verdict.line,
         "failed": bool(verdict.failures),
-        "rungs": [
-            {"rung": o.rung, "status": o.status, "detail": o.detail, "ms": o.ms} for o in verdict.outcomes
-        ],
+        "rungs": [{"rung": o.rung, "status": o.status, "detail": o.detail, "ms": o.ms} for o in verdict.outcomes],
     }

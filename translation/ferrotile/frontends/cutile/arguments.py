@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
 
 from ferrotile.frontends.cutile.arithmetic import Mode
-from ferrotile.frontends.cutile.conversion import Operand, operand
-from ferrotile.frontends.cutile.environment import Context, Poisoned
+from ferrotile.frontends.cutile.conversion import Operand
+from ferrotile.frontends.cutile.environment import Context, Poisoned, Refused
 from ferrotile.frontends.cutile.values import (
     NONE,
     Abstract,
@@ -76,15 +75,16 @@ class Arguments:
     def has(self, name: str) -> bool:
         return self.values.get(name, NONE) != NONE
 
-    def fail(self, name: str, code: str, message: str) -> NoReturn:
-        self.ctx.fail(code, message, self.spans.get(name))
+    def refused(self, name: str, code: str, message: str) -> Refused:
+        """The exception that refuses an argument; to be raised."""
+        return self.ctx.refused(code, message, self.spans.get(name))
 
     def get(self, name: str) -> Abstract:
         value = self.values.get(name, NONE)
         if isinstance(value, Poison):
             raise Poisoned
         if isinstance(value, Unusable):
-            self.fail(name, value.code, value.reason)
+            raise self.refused(name, value.code, value.reason)
         return value
 
     def operand(self, name: str) -> Operand:
@@ -93,33 +93,37 @@ class Arguments:
             return value
         if isinstance(value, Const) and isinstance(value.value, (bool, int, float)):
             return value
-        self.fail(name, "FT203", f"`{name}` of `{self.name}` must be a tile or a number, not {describe(value)}")
+        raise self.refused(
+            name, "FT203", f"`{name}` of `{self.name}` must be a tile or a number, not {describe(value)}"
+        )
 
     def array(self, name: str = "array") -> Array:
         value = self.get(name)
         if isinstance(value, Array):
             return value
-        self.fail(name, "FT203", f"`{name}` of `{self.name}` must be an array, not {describe(value)}")
+        raise self.refused(name, "FT203", f"`{name}` of `{self.name}` must be an array, not {describe(value)}")
 
     def dtype(self, name: str = "dtype") -> DType:
         value = self.get(name)
         if isinstance(value, DTypeOf):
             return value.dtype
-        self.fail(name, "FT203", f"`{name}` of `{self.name}` must be an element type, not {describe(value)}")
+        raise self.refused(name, "FT203", f"`{name}` of `{self.name}` must be an element type, not {describe(value)}")
 
-    def int(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         value = self.get(name)
         if isinstance(value, Const) and isinstance(value.value, int) and not isinstance(value.value, bool):
             found = self.ctx.literal(value)
             assert isinstance(found, int)
             return found
-        self.fail(name, "FT205", f"`{name}` of `{self.name}` must be a constant integer, not {describe(value)}")
+        raise self.refused(
+            name, "FT205", f"`{name}` of `{self.name}` must be a constant integer, not {describe(value)}"
+        )
 
-    def bool(self, name: str) -> bool:
+    def flag(self, name: str) -> bool:
         value = self.values.get(name, Const(False))
         if isinstance(value, Const) and isinstance(value.value, (bool, int)):
             return bool(self.ctx.literal(value))
-        self.fail(name, "FT205", f"`{name}` of `{self.name}` must be a constant bool, not {describe(value)}")
+        raise self.refused(name, "FT205", f"`{name}` of `{self.name}` must be a constant bool, not {describe(value)}")
 
     def items(self, name: str) -> tuple[Abstract, ...]:
         """A tuple's items; anything else counts as a tuple of one."""
@@ -131,7 +135,7 @@ class Arguments:
         out: list[int] = []
         for item in self.items(name):
             if not isinstance(item, Const) or not isinstance(item.value, int):
-                self.fail(name, "FT205", f"`{name}` of `{self.name}` must be constant integers")
+                raise self.refused(name, "FT205", f"`{name}` of `{self.name}` must be constant integers")
             found = self.ctx.literal(item)
             assert isinstance(found, int)
             out.append(found)
@@ -143,13 +147,17 @@ class Arguments:
         count = 1
         for k, item in enumerate(self.items(name)):
             if not isinstance(item, Const) or not isinstance(item.value, int) or isinstance(item.value, bool):
-                self.fail(name, "FT204", f"dimension {k} of the shape must be a constant integer, not {describe(item)}")
+                raise self.refused(
+                    name,
+                    "FT204",
+                    f"dimension {k} of the shape must be a constant integer, not {describe(item)}",
+                )
             if item.value < 1 or item.value & (item.value - 1):
-                self.fail(name, "FT204", f"dimension {k} of the shape is {item.value}: not a power of two")
+                raise self.refused(name, "FT204", f"dimension {k} of the shape is {item.value}: not a power of two")
             count *= item.value
             sizes.append(Size(item.value, item.symbol))
         if count > _MAX_ELEMENTS:
-            self.fail(name, "FT204", f"a tile of {count} elements is too large")
+            raise self.refused(name, "FT204", f"a tile of {count} elements is too large")
         return tuple(sizes)
 
     def member(self, name: str, enum: str, table: Mapping[str, str | None]) -> str | None:
@@ -162,15 +170,17 @@ class Arguments:
             member = value.dotted.removeprefix(prefix)
             if member in table:
                 return table[member]
-            self.fail(name, "FT301", f"`{enum}.{member}` has no translation yet in `{self.name}`")
-        self.fail(name, "FT205", f"`{name}` of `{self.name}` must be a member of `ct.{enum}`, not {describe(value)}")
+            raise self.refused(name, "FT301", f"`{enum}.{member}` has no translation yet in `{self.name}`")
+        raise self.refused(
+            name, "FT205", f"`{name}` of `{self.name}` must be a member of `ct.{enum}`, not {describe(value)}"
+        )
 
     def mode(self) -> Mode:
         """`rounding_mode`, `flush_to_zero`, `propagate_nan`."""
         return Mode(
             self.member("rounding_mode", "RoundingMode", ROUNDINGS),
-            self.bool("flush_to_zero") or None,
-            self.bool("propagate_nan") or None,
+            self.flag("flush_to_zero") or None,
+            self.flag("propagate_nan") or None,
         )
 
 
@@ -189,21 +199,20 @@ def bind(ctx: Context, call: Call, parameters: str) -> Arguments:
         if not word.endswith("?"):
             required.append(name)
     if len(call.positional) > len(names):
-        ctx.fail("FT205", f"`{call.name}` takes {len(names)} positional arguments, {len(call.positional)} are given")
+        raise ctx.refused(
+            "FT205",
+            f"`{call.name}` takes {len(names)} positional arguments, {len(call.positional)} are given",
+        )
     values = dict(zip(names, call.positional, strict=False))
     spans = dict(zip(names, call.spans, strict=False))
     for name, value in call.keywords.items():
         if name in values:
-            ctx.fail("FT205", f"`{call.name}` gets `{name}` twice", call.keyword_spans.get(name))
+            raise ctx.refused("FT205", f"`{call.name}` gets `{name}` twice", call.keyword_spans.get(name))
         if name not in names and name not in keyword_only:
-            ctx.fail("FT205", f"`{call.name}` has no argument `{name}`", call.keyword_spans.get(name))
+            raise ctx.refused("FT205", f"`{call.name}` has no argument `{name}`", call.keyword_spans.get(name))
         values[name] = value
         spans[name] = call.keyword_spans.get(name, ctx.span)
     missing = [n for n in required if n not in values]
     if missing:
-        ctx.fail("FT205", f"`{call.name}` misses its argument `{missing[0]}`")
+        raise ctx.refused("FT205", f"`{call.name}` misses its argument `{missing[0]}`")
     return Arguments(ctx, call.name, values, spans)
-
-
-def number_operand(ctx: Context, value: Abstract) -> Operand:
-    return operand(ctx, value)

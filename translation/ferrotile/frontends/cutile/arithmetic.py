@@ -66,7 +66,7 @@ def binary(ctx: Context, symbol: str, a: Operand, b: Operand, mode: Mode = PLAIN
     if isinstance(a, Const) and isinstance(b, Const) and is_loose(a) and is_loose(b):
         folded = fold(symbol, number(ctx, a), number(ctx, b))
         if folded is None:
-            ctx.fail("FT203", f"`{a.value} {symbol} {b.value}` has no value")
+            raise ctx.refused("FT203", f"`{a.value} {symbol} {b.value}` has no value")
         return Const(folded)
     if symbol in PREDICATES:
         return compare(ctx, symbol, a, b)
@@ -74,9 +74,9 @@ def binary(ctx: Context, symbol: str, a: Operand, b: Operand, mode: Mode = PLAIN
         return _bitwise(ctx, symbol, a, b)
     dtype = promote(ctx, a, b)
     if dtype.kind is Kind.BOOL and symbol not in ("min", "max"):
-        ctx.fail("FT203", f"`{symbol}` is not defined for two bools: convert one with `.astype(ct.int32)`")
+        raise ctx.refused("FT203", f"`{symbol}` is not defined for two bools: convert one with `.astype(ct.int32)`")
     if dtype.kind is Kind.STORAGE:
-        ctx.fail("FT203", f"`{symbol}` is not defined for {dtype}: convert to ct.float32 first")
+        raise ctx.refused("FT203", f"`{symbol}` is not defined for {dtype}: convert to ct.float32 first")
     if symbol == "/" and not dtype.is_float:
         dtype = dtypes.F32
     if symbol == "**":
@@ -84,7 +84,7 @@ def binary(ctx: Context, symbol: str, a: Operand, b: Operand, mode: Mode = PLAIN
     left, right, result = aligned(ctx, a, b, dtype)
     if symbol in _SHIFTS:
         if not dtype.is_integer:
-            ctx.fail("FT203", f"`{symbol}` needs integers, not {dtype}")
+            raise ctx.refused("FT203", f"`{symbol}` needs integers, not {dtype}")
         return Tile(ctx.emit(_SHIFTS[symbol], (left, right), result))
     match symbol:
         case "/":
@@ -95,7 +95,7 @@ def binary(ctx: Context, symbol: str, a: Operand, b: Operand, mode: Mode = PLAIN
             return Tile(_modulo(ctx, left, right))
         case "cdiv":
             if dtype.is_float:
-                ctx.fail("FT203", "`ct.cdiv` needs integers")
+                raise ctx.refused("FT203", "`ct.cdiv` needs integers")
             return Tile(ctx.emit("divi", (left, right), result, rounding="positive_inf"))
         case _:
             integer, float_ = _SIMPLE[symbol]
@@ -152,7 +152,9 @@ def _modulo(ctx: Context, a: Value, b: Value) -> Value:
 
 def _power(ctx: Context, a: Operand, b: Operand, dtype: DType) -> Abstract:
     if not own_dtype(ctx, a).is_float and not dtype.is_float:
-        ctx.fail("FT302", "`**` with an integer base is an internal error of cuTile Python: convert to a float")
+        raise ctx.refused(
+            "FT302", "`**` with an integer base is an internal error of cuTile Python: convert to a float"
+        )
     left, right, result = aligned(ctx, a, b, dtype)
     return Tile(ctx.emit("pow", (left, right), result))
 
@@ -163,11 +165,11 @@ def _bitwise(ctx: Context, symbol: str, a: Operand, b: Operand) -> Abstract:
         if is_loose(side):
             assert isinstance(side, Const)
             if isinstance(side.value, float) or (dtype.kind is Kind.BOOL and not isinstance(side.value, bool)):
-                ctx.fail("FT203", f"`{symbol}` of {dtype} and the constant {side.value!r}")
+                raise ctx.refused("FT203", f"`{symbol}` of {dtype} and the constant {side.value!r}")
         elif own_dtype(ctx, side) != dtype:
-            ctx.fail("FT203", f"`{symbol}` needs equal types, not {dtype} and {own_dtype(ctx, side)}")
+            raise ctx.refused("FT203", f"`{symbol}` needs equal types, not {dtype} and {own_dtype(ctx, side)}")
     if dtype.is_float:
-        ctx.fail("FT203", f"`{symbol}` needs integers or bools, not {dtype}")
+        raise ctx.refused("FT203", f"`{symbol}` needs integers or bools, not {dtype}")
     left, right, result = aligned(ctx, a, b, dtype)
     return Tile(ctx.emit(_BITWISE[symbol], (left, right), result))
 
@@ -211,12 +213,12 @@ def invert(ctx: Context, x: Operand) -> Abstract:
     if isinstance(x, Const) and is_loose(x):
         raw = number(ctx, x)
         if isinstance(raw, (bool, float)):
-            ctx.fail("FT203", f"`~` of the constant {raw!r}")
+            raise ctx.refused("FT203", f"`~` of the constant {raw!r}")
         return Const(~raw)
     value = materialise(ctx, x)
     type_ = tile_of(value)
     if type_.dtype.is_float:
-        ctx.fail("FT203", f"`~` needs integers or bools, not {type_.dtype}")
+        raise ctx.refused("FT203", f"`~` needs integers or bools, not {type_.dtype}")
     ones: int | bool = -1 if type_.dtype.kind is Kind.SIGNED else (1 << type_.dtype.bits) - 1
     mask = constant(ctx, ones, type_.dtype, type_.shape)
     return Tile(ctx.emit("xori", (value, mask), type_))
@@ -235,10 +237,10 @@ def math_unary(ctx: Context, opcode: str, x: Operand, mode: Mode = PLAIN) -> Abs
     value = materialise(ctx, x)
     dtype = tile_of(value).dtype
     if dtype.kind is Kind.STORAGE:
-        ctx.fail("FT203", f"`{opcode}` is not defined for {dtype}: convert to ct.float32 first")
+        raise ctx.refused("FT203", f"`{opcode}` is not defined for {dtype}: convert to ct.float32 first")
     if not dtype.is_float:
         if opcode in ("floor", "ceil"):
-            ctx.fail("FT203", f"`{opcode}` needs floats, not {dtype}")
+            raise ctx.refused("FT203", f"`{opcode}` needs floats, not {dtype}")
         value = convert(ctx, value, dtypes.F32)
     return Tile(ctx.emit(opcode, (value,), value.type, rounding=mode.rounding, ftz=mode.ftz or None))
 
@@ -264,5 +266,5 @@ def is_nan(ctx: Context, x: Operand) -> Abstract:
     type_ = tile_of(value)
     flag = TileType(dtypes.BOOL, type_.shape)
     if not type_.dtype.is_float:
-        ctx.fail("FT203", f"`isnan` needs floats, not {type_.dtype}")
+        raise ctx.refused("FT203", f"`isnan` needs floats, not {type_.dtype}")
     return Tile(ctx.emit("cmpf", (value, value), flag, predicate="not_equal", ordering="unordered"))

@@ -7,8 +7,9 @@ import math
 
 from ferrotile.frontends.cutile import elementwise, matrix, memory, reductions, shapes
 from ferrotile.frontends.cutile.arguments import Call, Spec, bind
-from ferrotile.frontends.cutile.environment import Context, Poisoned
+from ferrotile.frontends.cutile.environment import Context, Poisoned, Refused
 from ferrotile.frontends.cutile.values import (
+    NONE,
     Abstract,
     Array,
     Const,
@@ -33,15 +34,16 @@ FUNCTIONS: dict[str, Spec] = {
     **reductions.FUNCTIONS,
     **matrix.FUNCTIONS,
 }
-LATER = frozenset(
-    "gather scatter load_advanced_indexing store_advanced_indexing atomic_add atomic_max atomic_min atomic_and "
-    "atomic_or atomic_xor atomic_xchg atomic_cas astile insert pack_to_bytes unpack_from_bytes argmax argmin reduce "
-    "scan cumsum cumprod mma_scaled assume_divisible_by grid_dependency_control_wait "
-    "grid_dependency_control_launch_dependents print printf assert_ static_eval static_assert".split()
-)
+_LATER = """
+gather scatter load_advanced_indexing store_advanced_indexing Slice astile insert pack_to_bytes unpack_from_bytes
+atomic_add atomic_max atomic_min atomic_and atomic_or atomic_xor atomic_xchg atomic_cas
+argmax argmin reduce scan cumsum cumprod mma_scaled assume_divisible_by print printf assert_
+grid_dependency_control_wait grid_dependency_control_launch_dependents float8_e5m3fnu float4_e2m1fn int4 uint4
+"""
+LATER = frozenset(_LATER.split())
 """Device functions of `cuda.tile` that have no lowering yet."""
-METHODS_LATER = frozenset("insert slice tiled_view get_raw_memory load store num_tiles".split())
-_HOST_MATH = frozenset("log log2 log10 exp sqrt pow sin cos tan ceil floor".split())
+METHODS_LATER = frozenset(["insert", "slice", "tiled_view", "get_raw_memory", "load", "store", "num_tiles"])
+_HOST_MATH = frozenset(["log", "log2", "log10", "exp", "sqrt", "pow", "sin", "cos", "tan", "ceil", "floor"])
 _CASTS = {"int": int, "float": float, "bool": bool}
 
 
@@ -53,8 +55,7 @@ def call(ctx: Context, callee: Abstract, made: Call) -> Abstract:
             positional = (receiver, *made.positional)
             inner = Call(name, positional, made.keywords, (ctx.span, *made.spans), made.keyword_spans)
             spec = shapes.METHODS[name]
-            parameters = spec.parameters.replace("x axes", "x * axes") if _spread(name, made) else spec.parameters
-            return spec.handler(ctx, bind(ctx, inner, parameters))
+            return spec.handler(ctx, bind(ctx, inner, spec.parameters))
         case DTypeOf():
             return shapes.constructor(ctx, callee, bind(ctx, made, "x"))
         case Function():
@@ -62,13 +63,9 @@ def call(ctx: Context, callee: Abstract, made: Call) -> Abstract:
         case Poison():
             raise Poisoned
         case Unusable(code=code, reason=reason):
-            ctx.fail(code, reason)
+            raise ctx.refused(code, reason)
         case _:
-            ctx.fail("FT205", f"{describe(callee)} cannot be called")
-
-
-def _spread(name: str, made: Call) -> bool:
-    return False
+            raise ctx.refused("FT205", f"{describe(callee)} cannot be called")
 
 
 def _global(ctx: Context, dotted: str, made: Call) -> Abstract:
@@ -83,7 +80,7 @@ def _global(ctx: Context, dotted: str, made: Call) -> Abstract:
     if root == "math" and name in _HOST_MATH and ctx.host:
         return _host_math(ctx, name, made)
     hint = f": use `ct.{name}`" if root in ("math", "numpy", "torch") and name in FUNCTIONS else ""
-    ctx.fail("FT205", f"`{dotted}` is not supported in device code{hint}")
+    raise ctx.refused("FT205", f"`{dotted}` is not supported in device code{hint}")
 
 
 def _device(ctx: Context, name: str, made: Call) -> Abstract:
@@ -93,31 +90,46 @@ def _device(ctx: Context, name: str, made: Call) -> Abstract:
     match name:
         case "static_iter":
             return _static(ctx, made)
+        case "static_eval":
+            return bind(ctx, made, "expression").get("expression")
+        case "static_assert":
+            return _static_assert(ctx, made)
         case "ensure_constant":
             value = bind(ctx, made, "x").get("x")
             if not isinstance(value, Const):
-                ctx.fail("FT205", f"`ensure_constant` got {describe(value)}")
+                raise ctx.refused("FT205", f"`ensure_constant` got {describe(value)}")
             return value
     if name in LATER:
-        ctx.fail("FT301", f"`ct.{name}` has no translation yet")
-    unknown(ctx, name)
+        raise ctx.refused("FT301", f"`ct.{name}` has no translation yet")
+    raise unknown(ctx, name)
 
 
-def unknown(ctx: Context, name: str) -> Abstract:
+def _static_assert(ctx: Context, made: Call) -> Abstract:
+    args = bind(ctx, made, "condition message?")
+    condition = args.get("condition")
+    if not isinstance(condition, Const):
+        raise args.refused("condition", "FT205", f"`static_assert` needs a constant, not {describe(condition)}")
+    if not ctx.literal(condition):
+        message = args.get("message")
+        raise ctx.refused("FT205", f"static assertion failed: {describe(message)}")
+    return NONE
+
+
+def unknown(ctx: Context, name: str) -> Refused:
     """Refuses a name that `cuda.tile` does not have."""
     near = difflib.get_close_matches(name, [*FUNCTIONS, *LATER, *NAMES], 1)
     hint = f"; did you mean `ct.{near[0]}`?" if near else ""
-    ctx.fail("FT210", f"`cuda.tile` has no `{name}`{hint}")
+    return ctx.refused("FT210", f"`cuda.tile` has no `{name}`{hint}")
 
 
 def _host_math(ctx: Context, name: str, made: Call) -> Abstract:
     numbers = [v.value for v in made.positional if isinstance(v, Const) and isinstance(v.value, (int, float))]
     if len(numbers) != len(made.positional) or made.keywords:
-        ctx.fail("FT205", f"`math.{name}` of values that are not constant")
+        raise ctx.refused("FT205", f"`math.{name}` of values that are not constant")
     try:
         return Const(getattr(math, name)(*numbers))
     except (ArithmeticError, ValueError, TypeError) as error:
-        ctx.fail("FT205", f"`math.{name}`: {error}")
+        raise ctx.refused("FT205", f"`math.{name}`: {error}") from None
 
 
 def _builtin(ctx: Context, name: str, made: Call) -> Abstract:
@@ -131,7 +143,7 @@ def _builtin(ctx: Context, name: str, made: Call) -> Abstract:
             value = bind(ctx, made, "x").get("x")
             if isinstance(value, TupleOf):
                 return Const(len(value.items))
-            ctx.fail("FT203", f"{describe(value)} has no len()")
+            raise ctx.refused("FT203", f"{describe(value)} has no len()")
         case "int" | "float" | "bool":
             return _cast(ctx, name, made)
         case "tuple":
@@ -140,7 +152,7 @@ def _builtin(ctx: Context, name: str, made: Call) -> Abstract:
                 return TupleOf(value.items)
             if isinstance(value, TupleOf):
                 return value
-    ctx.fail("FT205", f"`{name}()` is not supported in device code")
+    raise ctx.refused("FT205", f"`{name}()` is not supported in device code")
 
 
 def _cast(ctx: Context, name: str, made: Call) -> Abstract:
@@ -149,15 +161,15 @@ def _cast(ctx: Context, name: str, made: Call) -> Abstract:
         try:
             return Const(_CASTS[name](ctx.literal(value) or 0))
         except (ValueError, OverflowError) as error:
-            ctx.fail("FT208", str(error))
+            raise ctx.refused("FT208", str(error)) from None
     if name == "bool" and isinstance(value, Tile):
         return shapes.constructor(ctx, DTypeOf(NAMES["bool"]), bind(ctx, made, "x"))
-    ctx.fail("FT205", f"`{name}()` expects a constant: use `.astype(...)`")
+    raise ctx.refused("FT205", f"`{name}()` expects a constant: use `.astype(...)`")
 
 
 def _range(ctx: Context, made: Call) -> Abstract:
     if made.keywords or not 1 <= len(made.positional) <= 3:
-        ctx.fail("FT205", "`range` takes one to three positional arguments")
+        raise ctx.refused("FT205", "`range` takes one to three positional arguments")
     match made.positional:
         case (stop,):
             return RangeOf(Const(0), stop, Const(1))
@@ -176,16 +188,16 @@ def _static(ctx: Context, made: Call) -> Abstract:
             bounds: list[int] = []
             for bound in (start, stop, step):
                 if not isinstance(bound, Const) or not isinstance(bound.value, int):
-                    ctx.fail("FT205", "`static_iter` needs a constant range")
+                    raise ctx.refused("FT205", "`static_iter` needs a constant range")
                 bounds.append(int(ctx.literal(bound) or 0))
             if not bounds[2]:
-                ctx.fail("FT205", "the step of a range is zero")
-            items = range(*bounds)
-            if len(items) > 1000:
-                ctx.fail("FT205", f"`static_iter` unrolls at most 1000 trips, not {len(items)}")
-            return Static(tuple(Const(i) for i in items))
+                raise ctx.refused("FT205", "the step of a range is zero")
+            trips = range(*bounds)
+            if len(trips) > 1000:
+                raise ctx.refused("FT205", f"`static_iter` unrolls at most 1000 trips, not {len(trips)}")
+            return Static(tuple(Const(i) for i in trips))
         case _:
-            ctx.fail("FT205", f"`static_iter` cannot go through {describe(value)}")
+            raise ctx.refused("FT205", f"`static_iter` cannot go through {describe(value)}")
 
 
 def method(ctx: Context, receiver: Tile | Array | Const, name: str) -> Abstract:
@@ -193,5 +205,5 @@ def method(ctx: Context, receiver: Tile | Array | Const, name: str) -> Abstract:
     if not isinstance(receiver, Array) and name in shapes.METHODS:
         return Method(receiver, name)
     if name in METHODS_LATER:
-        ctx.fail("FT301", f"`.{name}` has no translation yet")
-    ctx.fail("FT205", f"{describe(receiver)} has no attribute `{name}`")
+        raise ctx.refused("FT301", f"`.{name}` has no translation yet")
+    raise ctx.refused("FT205", f"{describe(receiver)} has no attribute `{name}`")

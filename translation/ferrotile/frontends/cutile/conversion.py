@@ -23,11 +23,11 @@ def operand(ctx: Context, value: Abstract, what: str = "operand") -> Operand:
         case Const(value=bool() | int() | float()):
             return value
         case Unusable(code=code, reason=reason):
-            ctx.fail(code, reason)
+            raise ctx.refused(code, reason)
         case Poison():
             raise Poisoned
         case _:
-            ctx.fail("FT203", f"{describe(value)} is no number or tile: not allowed as {what}")
+            raise ctx.refused("FT203", f"{describe(value)} is no number or tile: not allowed as {what}")
 
 
 def number(ctx: Context, value: Const) -> Number:
@@ -54,7 +54,7 @@ def own_dtype(ctx: Context, value: Operand) -> DType:
     assert isinstance(value.value, (bool, int, float))
     found = default_dtype(value.value)
     if found is None:
-        ctx.fail("FT208", f"{value.value} does not fit in 64 bits")
+        raise ctx.refused("FT208", f"{value.value} does not fit in 64 bits")
     return found
 
 
@@ -81,10 +81,10 @@ def constant(ctx: Context, value: Number, dtype: DType, shape: Shape = ()) -> Va
         return ctx.emit("constant", (), TileType(dtype, shape), value=bool(value))
     if isinstance(value, float):
         if not value.is_integer():
-            ctx.fail("FT206", f"the constant {value!r} is no whole number: it cannot become {dtype}")
+            raise ctx.refused("FT206", f"the constant {value!r} is no whole number: it cannot become {dtype}")
         value = int(value)
     if not fits(int(value), dtype):
-        ctx.fail("FT208", f"the constant {value} is out of range of {dtype}")
+        raise ctx.refused("FT208", f"the constant {value} is out of range of {dtype}")
     return ctx.emit("constant", (), TileType(dtype, shape), value=int(value))
 
 
@@ -166,7 +166,9 @@ def broadcast_shape(ctx: Context, a: Shape, b: Shape) -> Shape:
             out.append(y if x.value == 1 else x)
         else:
             shown = [f"({', '.join(map(str, s))})" for s in (a, b)]
-            ctx.fail("FT204", f"shapes {shown[0]} and {shown[1]} do not broadcast: {x.value} against {y.value}")
+            raise ctx.refused(
+                "FT204", f"shapes {shown[0]} and {shown[1]} do not broadcast: {x.value} against {y.value}"
+            )
     return tuple(out)
 
 
@@ -209,7 +211,7 @@ def promote(ctx: Context, a: Operand, b: Operand) -> DType:
     second = own_dtype(ctx, b)
     found = promote_dtypes(first, second)
     if found is None:
-        ctx.fail("FT203", f"{first} and {second} do not combine: convert one of them with `.astype(...)`")
+        raise ctx.refused("FT203", f"{first} and {second} do not combine: convert one of them with `.astype(...)`")
     return found
 
 
@@ -218,12 +220,13 @@ def implicit_cast(ctx: Context, value: Operand, dtype: DType, what: str) -> Valu
     if is_loose(value):
         assert isinstance(value, Const)
         if isinstance(value.value, float) and not dtype.is_float:
-            ctx.fail("FT206", f"cannot implicitly cast the float constant to {dtype} in {what}")
+            raise ctx.refused("FT206", f"cannot implicitly cast the float constant to {dtype} in {what}")
         return materialise(ctx, value, dtype)
     source = own_dtype(ctx, value)
     if source != dtype and promote_dtypes(source, dtype) != dtype:
-        ctx.fail(
-            "FT206", f"cannot implicitly cast {source} to {dtype} in {what}: write `.astype({_ct_name(dtype)})`"
+        raise ctx.refused(
+            "FT206",
+            f"cannot implicitly cast {source} to {dtype} in {what}: write `.astype({_ct_name(dtype)})`",
         )
     return materialise(ctx, value, dtype)
 

@@ -62,7 +62,7 @@ def _binary(name: str, symbol: str) -> Spec:
     def handler(ctx: Context, args: Arguments) -> Abstract:
         mode = args.mode()
         if name == "truediv" and mode.rounding == "full":
-            ctx.fail("FT302", "FULL division cannot be written in cutile 0.5: use the default or APPROX")
+            raise ctx.refused("FT302", "FULL division cannot be written in cutile 0.5: use the default or APPROX")
         return ops.binary(ctx, symbol, args.operand("x"), args.operand("y"), mode)
 
     return Spec(f"x y * {_MODES.get(name, '')}", handler)

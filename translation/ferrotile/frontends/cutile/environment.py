@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
@@ -32,11 +31,10 @@ class Poisoned(Exception):
 
 @dataclass(slots=True)
 class LoopFrame:
-    """A loop being interpreted: the names it carries with the template of each, and those found not to fit."""
+    """A loop being interpreted: the template of each name it carries, and the names found not to fit."""
 
     carried: dict[str, Abstract]
     conflicts: dict[str, str] = field(default_factory=dict)
-    has_break: bool = False
 
 
 @dataclass(slots=True)
@@ -71,8 +69,9 @@ class Context:
         self.module_values: dict[str, Abstract] = {}
 
     # diagnostics
-    def fail(self, code: str, message: str, span: Span | None = None) -> NoReturn:
-        raise Refused(diagnostic(code, message, self.span if span is None else span))
+    def refused(self, code: str, message: str, span: Span | None = None) -> Refused:
+        """The exception that refuses the expression in hand; to be raised."""
+        return Refused(diagnostic(code, message, self.span if span is None else span))
 
     def report(self, refused: Refused) -> None:
         found = refused.diagnostic

@@ -7,10 +7,11 @@ import builtins
 import math
 from collections.abc import Callable
 
-from ferrotile.frontends.cutile import arithmetic, branches, calls, matrix, memory
+from ferrotile.frontends.cutile import branches, calls, memory
 from ferrotile.frontends.cutile.arguments import Call
 from ferrotile.frontends.cutile.conversion import materialise, operand, reshape, tile_of
 from ferrotile.frontends.cutile.environment import Context, Frame, Poisoned
+from ferrotile.frontends.cutile.operators import BINARY, UNARY, compare_two, operate
 from ferrotile.frontends.cutile.values import (
     Abstract,
     Array,
@@ -26,36 +27,8 @@ from ferrotile.frontends.cutile.values import (
 )
 from ferrotile.program.types import Size
 from ferrotile.signatures.dtype_names import dtype_of
+from ferrotile.syntax.span import Span
 
-BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.MatMult: "@",
-}
-_COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
-_UNARY = {
-    ast.USub: arithmetic.negative,
-    ast.UAdd: arithmetic.positive,
-    ast.Invert: arithmetic.invert,
-    ast.Not: arithmetic.logical_not,
-}
 _MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
 _ENUMS = ("PaddingMode", "RoundingMode", "MemoryOrder", "MemoryScope")
 _MAX_STEPS = 200_000
@@ -65,21 +38,25 @@ def evaluate(ctx: Context, node: ast.expr) -> Abstract:
     """The abstract value of an expression; raises Refused or Poisoned."""
     ctx.steps += 1
     if ctx.steps > _MAX_STEPS:
-        ctx.fail("FT301", "the kernel is too large to interpret")
+        raise ctx.refused("FT301", "the kernel is too large to interpret")
     handler = _TABLE.get(type(node))
     with ctx.at(node):
         if handler is None:
-            ctx.fail("FT201", f"{_syntax_name(node)} is not supported in a kernel")
+            raise ctx.refused("FT201", f"{_syntax_name(node)} is not supported in a kernel")
         return handler(ctx, node)
 
 
 def usable(ctx: Context, node: ast.expr) -> Abstract:
     """`evaluate`, refusing names that have no one value here."""
-    value = evaluate(ctx, node)
+    return checked(ctx, evaluate(ctx, node), ctx.module.span_of(node))
+
+
+def checked(ctx: Context, value: Abstract, span: Span) -> Abstract:
+    """The value, unless it is one that cannot be used."""
     if isinstance(value, Poison):
         raise Poisoned
     if isinstance(value, Unusable):
-        ctx.fail(value.code, value.reason, ctx.module.span_of(node))
+        raise ctx.refused(value.code, value.reason, span)
     return value
 
 
@@ -95,7 +72,7 @@ def _constant(ctx: Context, node: ast.expr) -> Abstract:
         return Const(value)
     if value is Ellipsis:
         return Global("builtins.Ellipsis")
-    ctx.fail("FT201", f"constants of type {type(value).__name__} are not supported in a kernel")
+    raise ctx.refused("FT201", f"constants of type {type(value).__name__} are not supported in a kernel")
 
 
 def _name(ctx: Context, node: ast.expr) -> Abstract:
@@ -109,7 +86,7 @@ def lookup(ctx: Context, node: ast.Name) -> Abstract:
         if node.id in frame.variables:
             return frame.variables[node.id]
         if node.id in frame.locals:
-            ctx.fail("FT202", f"`{node.id}` is used before it is assigned")
+            raise ctx.refused("FT202", f"`{node.id}` is used before it is assigned")
         frame = frame.closure
     return _module_value(ctx, node)
 
@@ -128,7 +105,7 @@ def _module_value(ctx: Context, node: ast.Name) -> Abstract:
         return _module_constant(ctx, name)
     if hasattr(builtins, name):
         return Global(f"builtins.{name}")
-    ctx.fail("FT202", f"`{name}` is not defined")
+    raise ctx.refused("FT202", f"`{name}` is not defined")
 
 
 def _module_constant(ctx: Context, name: str) -> Abstract:
@@ -162,7 +139,7 @@ def _attribute(ctx: Context, node: ast.expr) -> Abstract:
         case Global(dotted=dotted):
             found = _of_dotted(f"{dotted}.{name}")
             if dotted == "cuda.tile" and isinstance(found, Global) and not _known(name):
-                calls.unknown(ctx, name)
+                raise calls.unknown(ctx, name)
             return found
         case Array():
             return _array_attribute(ctx, base, name)
@@ -179,14 +156,14 @@ def _attribute(ctx: Context, node: ast.expr) -> Abstract:
         case Const(value=int() | float() | bool()):
             return calls.method(ctx, base, name)
         case _:
-            ctx.fail("FT205", f"{describe(base)} has no attribute `{name}`")
+            raise ctx.refused("FT205", f"{describe(base)} has no attribute `{name}`")
 
 
 def _known(name: str) -> bool:
     return name in calls.FUNCTIONS or name in calls.LATER or name in _ENUMS or name[:1].isupper() or name in _OTHERS
 
 
-_OTHERS = frozenset("static_iter ensure_constant kernel function launch cdiv".split())
+_OTHERS = frozenset(("static_iter", "static_eval", "static_assert", "ensure_constant", "kernel", "function", "launch"))
 
 
 def _array_attribute(ctx: Context, array: Array, name: str) -> Abstract:
@@ -198,7 +175,7 @@ def _array_attribute(ctx: Context, array: Array, name: str) -> Abstract:
         case "ndim":
             return Const(array.type.rank)
         case "strides":
-            ctx.fail("FT302", "cutile 0.5 cannot read strides: pass them as scalar arguments")
+            raise ctx.refused("FT302", "cutile 0.5 cannot read strides: pass them as scalar arguments")
         case _:
             return calls.method(ctx, array, name)
 
@@ -210,7 +187,7 @@ def _tuple(ctx: Context, node: ast.expr) -> Abstract:
         if isinstance(element, ast.Starred):
             inner = usable(ctx, element.value)
             if not isinstance(inner, TupleOf):
-                ctx.fail("FT203", f"cannot unpack {describe(inner)}")
+                raise ctx.refused("FT203", f"cannot unpack {describe(inner)}")
             items.extend(inner.items)
         else:
             items.append(usable(ctx, element))
@@ -218,7 +195,7 @@ def _tuple(ctx: Context, node: ast.expr) -> Abstract:
 
 
 def _list(ctx: Context, node: ast.expr) -> Abstract:
-    ctx.fail("FT201", "list displays are not supported in a kernel: write a tuple")
+    raise ctx.refused("FT201", "list displays are not supported in a kernel: write a tuple")
 
 
 def _binary(ctx: Context, node: ast.expr) -> Abstract:
@@ -226,25 +203,12 @@ def _binary(ctx: Context, node: ast.expr) -> Abstract:
     return operate(ctx, BINARY[type(node.op)], usable(ctx, node.left), usable(ctx, node.right))
 
 
-def operate(ctx: Context, symbol: str, left: Abstract, right: Abstract) -> Abstract:
-    """A binary operator on any values: tuples and strings join, numbers and tiles compute."""
-    match left, right:
-        case TupleOf(items=a), TupleOf(items=b) if symbol == "+":
-            return TupleOf(a + b)
-        case Const(value=str() as a), Const(value=str() as b) if symbol == "+":
-            return Const(a + b)
-    a_, b_ = (operand(ctx, v, f"operand of `{symbol}`") for v in (left, right))
-    if symbol == "@":
-        return matrix.matmul(ctx, a_, b_)
-    return arithmetic.binary(ctx, symbol, a_, b_)
-
-
 def _unary(ctx: Context, node: ast.expr) -> Abstract:
     assert isinstance(node, ast.UnaryOp)
     value = usable(ctx, node.operand)
     if isinstance(node.op, ast.Not) and isinstance(value, Const):
         return Const(not ctx.literal(value))
-    return _UNARY[type(node.op)](ctx, operand(ctx, value))
+    return UNARY[type(node.op)](ctx, operand(ctx, value))
 
 
 def _compare(ctx: Context, node: ast.expr) -> Abstract:
@@ -256,52 +220,10 @@ def _compare(ctx: Context, node: ast.expr) -> Abstract:
 def _chain(ctx: Context, left: Abstract, rest: list[tuple[ast.cmpop, ast.expr]]) -> Abstract:
     (op, comparator), *more = rest
     right = usable(ctx, comparator)
-    first = _compare_two(ctx, op, left, right)
+    first = compare_two(ctx, op, left, right)
     if not more:
         return first
     return branches.choose(ctx, first, lambda: _chain(ctx, right, more), lambda: first)
-
-
-def _compare_two(ctx: Context, op: ast.cmpop, left: Abstract, right: Abstract) -> Abstract:
-    match op:
-        case ast.Is() | ast.IsNot():
-            if Const(None) not in (left, right):
-                ctx.fail("FT203", "`is` needs `None` on one side")
-            return Const((left == right) is isinstance(op, ast.Is))
-        case ast.In() | ast.NotIn():
-            if not isinstance(right, TupleOf):
-                ctx.fail("FT203", f"`in` needs a tuple, not {describe(right)}")
-            found: Abstract = Const(False)
-            for item in right.items:
-                found = _either(ctx, found, _compare_two(ctx, ast.Eq(), left, item))
-            if isinstance(op, ast.In):
-                return found
-            return arithmetic.logical_not(ctx, operand(ctx, found))
-    symbol = _COMPARE[type(op)]
-    match left, right:
-        case Const(value=str() | None), _:
-            return _static_compare(ctx, symbol, left, right)
-        case _, Const(value=str() | None):
-            return _static_compare(ctx, symbol, left, right)
-        case (DTypeOf() | Global(), _) | (_, DTypeOf() | Global()):
-            return _static_compare(ctx, symbol, left, right)
-        case TupleOf(items=a), TupleOf(items=b) if symbol in ("==", "!="):
-            plain = [isinstance(i, (Const, DTypeOf)) for i in (*a, *b)]
-            if all(plain):
-                values = [[i.value if isinstance(i, Const) else i for i in side] for side in (a, b)]
-                ctx.pin(*(i.symbol for i in (*a, *b) if isinstance(i, Const)))
-                return Const((values[0] == values[1]) is (symbol == "=="))
-    return arithmetic.binary(ctx, symbol, operand(ctx, left), operand(ctx, right))
-
-
-def _either(ctx: Context, a: Abstract, b: Abstract) -> Abstract:
-    return branches.choose(ctx, a, lambda: a, lambda: b)
-
-
-def _static_compare(ctx: Context, symbol: str, a: Abstract, b: Abstract) -> Abstract:
-    if symbol not in ("==", "!="):
-        ctx.fail("FT203", f"`{symbol}` of {describe(a)} and {describe(b)}")
-    return Const((a == b) is (symbol == "=="))
 
 
 def _bool_op(ctx: Context, node: ast.expr) -> Abstract:
@@ -332,13 +254,23 @@ def _ternary(ctx: Context, node: ast.expr) -> Abstract:
 def _call(ctx: Context, node: ast.expr) -> Abstract:
     assert isinstance(node, ast.Call)
     callee = usable(ctx, node.func)
+    host = ctx.host
+    ctx.host = host or callee == Global("cuda.tile.static_eval")
+    try:
+        made = _arguments(ctx, node)
+    finally:
+        ctx.host = host
+    return calls.call(ctx, callee, made)
+
+
+def _arguments(ctx: Context, node: ast.Call) -> Call:
     positional: list[Abstract] = []
     spans = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             inner = usable(ctx, argument.value)
             if not isinstance(inner, TupleOf):
-                ctx.fail("FT203", f"cannot unpack {describe(inner)}")
+                raise ctx.refused("FT203", f"cannot unpack {describe(inner)}")
             positional.extend(inner.items)
             spans.extend([ctx.module.span_of(argument)] * len(inner.items))
         elif isinstance(argument, ast.GeneratorExp):
@@ -351,16 +283,15 @@ def _call(ctx: Context, node: ast.expr) -> Abstract:
     keyword_spans = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            ctx.fail("FT301", "`**` arguments have no translation yet")
+            raise ctx.refused("FT301", "`**` arguments have no translation yet")
         keywords[keyword.arg] = usable(ctx, keyword.value)
         keyword_spans[keyword.arg] = ctx.module.span_of(keyword.value)
     name = ast.unparse(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else "the call"
-    made = Call(name, tuple(positional), keywords, tuple(spans), keyword_spans)
-    return calls.call(ctx, callee, made)
+    return Call(name, tuple(positional), keywords, tuple(spans), keyword_spans)
 
 
 def _generator(ctx: Context, node: ast.GeneratorExp) -> Abstract:
-    ctx.fail("FT301", "generator expressions have no translation yet", ctx.module.span_of(node))
+    raise ctx.refused("FT301", "generator expressions have no translation yet", ctx.module.span_of(node))
 
 
 def _lambda(ctx: Context, node: ast.expr) -> Abstract:
@@ -377,9 +308,9 @@ def _subscript(ctx: Context, node: ast.expr) -> Abstract:
         case Tile():
             return _new_axes(ctx, base, node.slice)
         case Array():
-            ctx.fail("FT203", "arrays cannot be subscripted: use `ct.load`")
+            raise ctx.refused("FT203", "arrays cannot be subscripted: use `ct.load`")
         case _:
-            ctx.fail("FT203", f"{describe(base)} cannot be subscripted")
+            raise ctx.refused("FT203", f"{describe(base)} cannot be subscripted")
 
 
 def _tuple_item(ctx: Context, items: tuple[Abstract, ...], index: ast.expr) -> Abstract:
@@ -388,18 +319,18 @@ def _tuple_item(ctx: Context, items: tuple[Abstract, ...], index: ast.expr) -> A
         for part in (index.lower, index.upper, index.step):
             value = usable(ctx, part) if part is not None else Const(None)
             if not isinstance(value, Const) or not (value.value is None or isinstance(value.value, int)):
-                ctx.fail("FT203", "tuple slices must be constant")
+                raise ctx.refused("FT203", "tuple slices must be constant")
             raw = ctx.literal(value)
             bounds.append(None if raw is None else int(raw))
         if bounds[2] == 0:
-            ctx.fail("FT203", "the step of a slice is zero")
+            raise ctx.refused("FT203", "the step of a slice is zero")
         return TupleOf(items[slice(*bounds)])
     value = usable(ctx, index)
     if not isinstance(value, Const) or not isinstance(value.value, int):
-        ctx.fail("FT203", "tuple indices must be constant integers")
+        raise ctx.refused("FT203", "tuple indices must be constant integers")
     at = int(ctx.literal(value) or 0)
     if not -len(items) <= at < len(items):
-        ctx.fail("FT204", f"index {at} is out of range of a tuple of {len(items)}")
+        raise ctx.refused("FT204", f"index {at} is out of range of a tuple of {len(items)}")
     return items[at]
 
 
@@ -422,7 +353,7 @@ def _new_axes(ctx: Context, tile: Tile, index: ast.expr) -> Abstract:
                 out.extend(shape[:taken])
                 del shape[:taken]
             case _:
-                ctx.fail("FT205", "a tile is indexed with None, `:` and `...` only: use `ct.extract`")
+                raise ctx.refused("FT205", "a tile is indexed with None, `:` and `...` only: use `ct.extract`")
     return Tile(reshape(ctx, materialise(ctx, tile), (*out, *shape)))
 
 

@@ -37,14 +37,14 @@ _ACCUMULATORS: dict[DType, tuple[DType, ...]] = {
 
 
 def _mma(ctx: Context, args: Arguments) -> Abstract:
-    if args.bool("use_fast_acc"):
-        args.fail("use_fast_acc", "FT301", "`use_fast_acc=True` has no translation yet")
+    if args.flag("use_fast_acc"):
+        raise args.refused("use_fast_acc", "FT301", "`use_fast_acc=True` has no translation yet")
     x = materialise(ctx, args.operand("x"))
     y = materialise(ctx, args.operand("y"))
     acc = materialise(ctx, args.operand("acc"))
     for name, value in (("x", x), ("y", y), ("acc", acc)):
         if tile_of(value).rank not in (2, 3):
-            args.fail(name, "FT204", f"`mma` takes tiles of rank 2 or 3, `{name}` has {tile_of(value).rank}")
+            raise args.refused(name, "FT204", f"`mma` takes tiles of rank 2 or 3, `{name}` has {tile_of(value).rank}")
     return Tile(multiply(ctx, x, y, acc))
 
 
@@ -54,21 +54,21 @@ def multiply(ctx: Context, x: Value, y: Value, acc: Value) -> Value:
     integers = (dtypes.I8, dtypes.U8)
     mixed = first.dtype in integers and second.dtype in integers
     if first.dtype != second.dtype and not mixed:
-        ctx.fail("FT203", f"`mma` needs equal types, not {first.dtype} and {second.dtype}")
+        raise ctx.refused("FT203", f"`mma` needs equal types, not {first.dtype} and {second.dtype}")
     allowed = _ACCUMULATORS.get(first.dtype)
     if allowed is None:
-        ctx.fail("FT203", f"`mma` does not take {first.dtype}")
+        raise ctx.refused("FT203", f"`mma` does not take {first.dtype}")
     if total.dtype not in allowed:
         names = " or ".join(d.name for d in allowed)
-        ctx.fail("FT203", f"`mma` of {first.dtype} needs an accumulator of {names}, not {total.dtype}")
+        raise ctx.refused("FT203", f"`mma` of {first.dtype} needs an accumulator of {names}, not {total.dtype}")
     if first.shape[-1].value != second.shape[-2].value:
-        ctx.fail("FT204", f"inner dimensions differ: {first.shape[-1].value} and {second.shape[-2].value}")
+        raise ctx.refused("FT204", f"inner dimensions differ: {first.shape[-1].value} and {second.shape[-2].value}")
     ctx.join_size(first.shape[-1], second.shape[-2])
     batch = broadcast_shape(ctx, first.shape[:-2], second.shape[:-2])
     result = (*batch, first.shape[-2], second.shape[-1])
     if not same_shape(result, total.shape):
         shown = [f"({', '.join(map(str, s))})" for s in (result, total.shape)]
-        ctx.fail("FT204", f"the product has shape {shown[0]}, the accumulator {shown[1]}")
+        raise ctx.refused("FT204", f"the product has shape {shown[0]}, the accumulator {shown[1]}")
     shape = ctx.join_shape(result, total.shape)
     x = broadcast(ctx, x, (*batch, *first.shape[-2:]))
     y = broadcast(ctx, y, (*batch, *second.shape[-2:]))
@@ -79,13 +79,13 @@ def multiply(ctx: Context, x: Value, y: Value, acc: Value) -> Value:
 def matmul(ctx: Context, a: Operand, b: Operand) -> Abstract:
     """`a @ b`: promotes, accumulates in the type's own accumulator, casts back."""
     if not isinstance(a, Tile) or not isinstance(b, Tile):
-        ctx.fail("FT203", "`@` needs two tiles")
+        raise ctx.refused("FT203", "`@` needs two tiles")
     dtype = promote(ctx, a, b)
     if dtype not in _ACCUMULATORS:
-        ctx.fail("FT203", f"`@` does not take {dtype}")
+        raise ctx.refused("FT203", f"`@` does not take {dtype}")
     ranks = a.type.rank, b.type.rank
     if not all(1 <= r <= 3 for r in ranks):
-        ctx.fail("FT204", f"`@` takes tiles of rank 1 to 3, not {ranks[0]} and {ranks[1]}")
+        raise ctx.refused("FT204", f"`@` takes tiles of rank 1 to 3, not {ranks[0]} and {ranks[1]}")
     x, y = convert(ctx, a.value, dtype), convert(ctx, b.value, dtype)
     if ranks[0] == 1:
         x = reshape(ctx, x, (Size(1), *a.type.shape))

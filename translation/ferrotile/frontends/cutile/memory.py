@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from ferrotile.frontends.cutile.arguments import PADDINGS, Arguments, Spec
-from ferrotile.frontends.cutile.conversion import convert, implicit_cast, materialise, operand, reshape, tile_of
+from ferrotile.frontends.cutile.conversion import (
+    convert,
+    implicit_cast,
+    materialise,
+    operand,
+    reshape,
+    tile_of,
+)
 from ferrotile.frontends.cutile.environment import Context
 from ferrotile.frontends.cutile.values import NONE, Abstract, Array, Const, Global, Tile, TupleOf
 from ferrotile.program import dtypes
@@ -16,9 +23,9 @@ I32 = TileType(dtypes.I32)
 
 def _axis_op(opcode: str) -> Spec:
     def handler(ctx: Context, args: Arguments) -> Abstract:
-        axis = args.int("axis")
+        axis = args.integer("axis")
         if not 0 <= axis <= 2:
-            args.fail("axis", "FT205", f"`{args.name}` takes axis 0, 1 or 2, not {axis}")
+            raise args.refused("axis", "FT205", f"`{args.name}` takes axis 0, 1 or 2, not {axis}")
         return Tile(ctx.emit(opcode, (), I32, axis=axis))
 
     return Spec("axis", handler)
@@ -32,10 +39,10 @@ def order_of(args: Arguments, rank: int) -> tuple[int, ...]:
     if value == Const("F"):
         return tuple(reversed(range(rank)))
     if not isinstance(value, TupleOf):
-        args.fail("order", "FT205", '`order` must be "C", "F" or a tuple of axes')
+        raise args.refused("order", "FT205", '`order` must be "C", "F" or a tuple of axes')
     order = tuple(a % rank if -rank <= a < rank else a for a in args.ints("order"))
     if sorted(order) != list(range(rank)):
-        args.fail("order", "FT204", f"order {order} is no permutation of the array's {rank} axes")
+        raise args.refused("order", "FT204", f"order {order} is no permutation of the array's {rank} axes")
     return order
 
 
@@ -47,35 +54,38 @@ def make_view(ctx: Context, args: Arguments, array: Array, tile: Shape, padding:
 def _index(ctx: Context, args: Arguments, rank: int) -> tuple[Value, ...]:
     items = args.items("index")
     if len(items) != rank:
-        args.fail("index", "FT204", f"{len(items)} indices for an array of rank {rank}")
+        raise args.refused("index", "FT204", f"{len(items)} indices for an array of rank {rank}")
     out: list[Value] = []
     for item in items:
         value = operand(ctx, item, "index")
         if isinstance(value, Const):
             if isinstance(value.value, float):
-                args.fail("index", "FT203", "an index must be an integer")
+                raise args.refused("index", "FT203", "an index must be an integer")
             out.append(materialise(ctx, value, dtypes.I32))
             continue
         type_ = value.type
         if type_.dtype.kind is not Kind.SIGNED:
-            args.fail("index", "FT203", f"an index must be a signed integer, not {type_.dtype}")
+            raise args.refused("index", "FT203", f"an index must be a signed integer, not {type_.dtype}")
         if type_.rank:
-            args.fail("index", "FT204", f"an index must be a scalar, not {type_}")
+            raise args.refused("index", "FT204", f"an index must be a scalar, not {type_}")
         out.append(convert(ctx, value.value, dtypes.I32))
     return tuple(out)
 
 
 def _hints(args: Arguments) -> tuple[int | None, bool | None]:
     """`latency` and `allow_tma`; refuses what a view access cannot carry yet."""
-    if "check_bounds" in args.values and not args.bool("check_bounds"):
-        args.fail("check_bounds", "FT301", "`check_bounds=False` has no translation yet")
-    for name, weak in (("memory_order", "cuda.tile.MemoryOrder.WEAK"), ("memory_scope", "cuda.tile.MemoryScope.NONE")):
+    if "check_bounds" in args.values and not args.flag("check_bounds"):
+        raise args.refused("check_bounds", "FT301", "`check_bounds=False` has no translation yet")
+    for name, weak in (
+        ("memory_order", "cuda.tile.MemoryOrder.WEAK"),
+        ("memory_scope", "cuda.tile.MemoryScope.NONE"),
+    ):
         if args.has(name) and args.get(name) != Global(weak):
-            args.fail(name, "FT301", f"`{name}` other than the default has no translation yet")
-    latency = args.int("latency") if args.has("latency") else None
+            raise args.refused(name, "FT301", f"`{name}` other than the default has no translation yet")
+    latency = args.integer("latency") if args.has("latency") else None
     if latency is not None and not 1 <= latency <= 10:
-        args.fail("latency", "FT205", f"`latency` is 1 to 10, not {latency}")
-    return latency, args.bool("allow_tma") if args.has("allow_tma") else None
+        raise args.refused("latency", "FT205", f"`latency` is 1 to 10, not {latency}")
+    return latency, args.flag("allow_tma") if args.has("allow_tma") else None
 
 
 def _load(ctx: Context, args: Arguments) -> Abstract:
@@ -85,7 +95,7 @@ def _load(ctx: Context, args: Arguments) -> Abstract:
     single = not shape and rank > 0
     tile = (Size(1),) * rank if single else shape
     if len(tile) != rank:
-        args.fail("shape", "FT204", f"the shape has {len(tile)} dimensions, `{array.name}` has {rank}")
+        raise args.refused("shape", "FT204", f"the shape has {len(tile)} dimensions, `{array.name}` has {rank}")
     padding = args.member("padding_mode", "PaddingMode", PADDINGS)
     latency, tma = _hints(args)
     index = _index(ctx, args, rank)
@@ -104,7 +114,7 @@ def _store(ctx: Context, args: Arguments) -> Abstract:
         value = reshape(ctx, value, (Size(1),) * rank)
     shape = tile_of(value).shape
     if len(shape) != rank:
-        args.fail("tile", "FT204", f"the tile has {len(shape)} dimensions, `{array.name}` has {rank}")
+        raise args.refused("tile", "FT204", f"the tile has {len(shape)} dimensions, `{array.name}` has {rank}")
     latency, tma = _hints(args)
     index = _index(ctx, args, rank)
     view = make_view(ctx, args, array, shape, None)
@@ -117,19 +127,17 @@ def _num_tiles(ctx: Context, args: Arguments) -> Abstract:
     shape = args.shape()
     rank = array.type.rank
     if len(shape) != rank:
-        args.fail("shape", "FT204", f"the shape has {len(shape)} dimensions, `{array.name}` has {rank}")
-    axis = args.int("axis")
+        raise args.refused("shape", "FT204", f"the shape has {len(shape)} dimensions, `{array.name}` has {rank}")
+    axis = args.integer("axis")
     if not -rank <= axis < rank:
-        args.fail("axis", "FT204", f"axis {axis} is out of range for rank {rank}")
+        raise args.refused("axis", "FT204", f"axis {axis} is out of range for rank {rank}")
     view = make_view(ctx, args, array, shape, None)
     return Tile(ctx.emit("num_tiles", (view,), I32, axis=axis % rank))
 
 
 def extents(ctx: Context, array: Array) -> TupleOf:
     """`array.shape`; extents that nobody reads are dropped later."""
-    return TupleOf(
-        tuple(Tile(ctx.emit("extent", (array.value,), I32, axis=axis)) for axis in range(array.type.rank))
-    )
+    return TupleOf(tuple(Tile(ctx.emit("extent", (array.value,), I32, axis=axis)) for axis in range(array.type.rank)))
 
 
 _HINTS = "order? check_bounds? latency? allow_tma? memory_order? memory_scope?"

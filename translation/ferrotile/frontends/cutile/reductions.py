@@ -15,11 +15,13 @@ from ferrotile.program.types import Size, TileType
 def _reduction(function: str) -> Spec:
     def handler(ctx: Context, args: Arguments) -> Abstract:
         if not args.mode().plain:
-            ctx.fail("FT301", f"`{args.name}` with a rounding, flush-to-zero or NaN mode has no translation yet")
+            raise ctx.refused(
+                "FT301", f"`{args.name}` with a rounding, flush-to-zero or NaN mode has no translation yet"
+            )
         value = materialise(ctx, args.operand("x"))
         dtype = tile_of(value).dtype
         if dtype.kind is Kind.STORAGE:
-            ctx.fail("FT203", f"`{args.name}` is not defined for {dtype}")
+            raise ctx.refused("FT203", f"`{args.name}` is not defined for {dtype}")
         if dtype.kind is Kind.BOOL:
             value = convert(ctx, value, dtypes.I32)
         shape = tile_of(value).shape
@@ -30,7 +32,7 @@ def _reduction(function: str) -> Spec:
             at = axis - done
             rest = TileType(type_.dtype, type_.shape[:at] + type_.shape[at + 1 :])
             value = ctx.emit("reduce", (value,), rest, axis=at, function=function)
-        if args.bool("keepdims"):
+        if args.flag("keepdims"):
             value = reshape(ctx, value, tuple(Size(1) if k in axes else s for k, s in enumerate(shape)))
         return Tile(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ferrotile.frontends.cutile.arguments import Arguments, Spec
+from ferrotile.frontends.cutile.arguments import ROUNDINGS, Arguments, Spec
 from ferrotile.frontends.cutile.arithmetic import binary
 from ferrotile.frontends.cutile.conversion import (
     broadcast,
@@ -15,7 +15,7 @@ from ferrotile.frontends.cutile.conversion import (
     tile_of,
 )
 from ferrotile.frontends.cutile.environment import Context
-from ferrotile.frontends.cutile.values import Abstract, Const, DTypeOf, Tile
+from ferrotile.frontends.cutile.values import Abstract, Const, DTypeOf, Tile, TupleOf
 from ferrotile.program import dtypes
 from ferrotile.program.ir import Value
 from ferrotile.program.types import Shape, Size, TileType
@@ -52,10 +52,10 @@ def _arange(ctx: Context, args: Arguments) -> Abstract:
     size = args.shape("size")
     dtype = args.dtype()
     if len(size) != 1:
-        args.fail("size", "FT204", "`arange` takes one size")
+        raise args.refused("size", "FT204", "`arange` takes one size")
     if not dtype.is_integer:
         if args.has("start") or args.has("step"):
-            ctx.fail("FT301", "`arange` of floats with start or step has no translation yet")
+            raise ctx.refused("FT301", "`arange` of floats with start or step has no translation yet")
         return Tile(convert(ctx, ctx.emit("iota", (), TileType(dtypes.I32, size)), dtype))
     result: Abstract = Tile(ctx.emit("iota", (), TileType(dtype, size)))
     for name, symbol in (("step", "*"), ("start", "+")):
@@ -71,12 +71,12 @@ def _reshape(ctx: Context, args: Arguments) -> Abstract:
     if any(isinstance(i, Const) and i.value == -1 for i in items):
         known = [i for i in items if not (isinstance(i, Const) and i.value == -1)]
         if len(known) != len(items) - 1:
-            args.fail("shape", "FT204", "only one dimension may be -1")
-        inner = Arguments(ctx, args.name, {"shape": _tuple(known)}, args.spans)
+            raise args.refused("shape", "FT204", "only one dimension may be -1")
+        inner = Arguments(ctx, args.name, {"shape": TupleOf(tuple(known))}, args.spans)
         sizes = list(inner.shape())
         rest, remainder = divmod(_product(old), _product(tuple(sizes)))
         if remainder:
-            args.fail("shape", "FT204", f"{_product(old)} elements do not fit the shape")
+            raise args.refused("shape", "FT204", f"{_product(old)} elements do not fit the shape")
         missing = [s for s in old if s not in sizes and s.value == rest]
         at = next(k for k, i in enumerate(items) if isinstance(i, Const) and i.value == -1)
         sizes.insert(at, missing[0] if len(missing) == 1 else Size(rest))
@@ -84,14 +84,8 @@ def _reshape(ctx: Context, args: Arguments) -> Abstract:
     else:
         shape = args.shape()
     if not same_count(ctx, old, shape):
-        args.fail("shape", "FT204", f"cannot reshape {_product(old)} elements to {_product(shape)}")
+        raise args.refused("shape", "FT204", f"cannot reshape {_product(old)} elements to {_product(shape)}")
     return Tile(reshape(ctx, value, shape))
-
-
-def _tuple(items: list[Abstract]) -> Abstract:
-    from ferrotile.frontends.cutile.values import TupleOf
-
-    return TupleOf(tuple(items))
 
 
 def permute_value(ctx: Context, value: Value, axes: tuple[int, ...]) -> Value:
@@ -104,7 +98,7 @@ def permute_value(ctx: Context, value: Value, axes: tuple[int, ...]) -> Value:
 
 def normalised(args: Arguments, name: str, axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
-        args.fail(name, "FT204", f"axis {axis} is out of range for rank {rank}")
+        raise args.refused(name, "FT204", f"axis {axis} is out of range for rank {rank}")
     return axis % rank if rank else 0
 
 
@@ -113,7 +107,7 @@ def _permute(ctx: Context, args: Arguments) -> Abstract:
     rank = tile_of(value).rank
     axes = tuple(normalised(args, "axes", a, rank) for a in args.ints("axes"))
     if sorted(axes) != list(range(rank)):
-        args.fail("axes", "FT204", f"{axes} is no permutation of {rank} axes")
+        raise args.refused("axes", "FT204", f"{axes} is no permutation of {rank} axes")
     return Tile(permute_value(ctx, value, axes))
 
 
@@ -121,13 +115,13 @@ def _transpose(ctx: Context, args: Arguments) -> Abstract:
     value = materialise(ctx, args.operand("x"))
     rank = tile_of(value).rank
     if args.has("axis0") != args.has("axis1"):
-        ctx.fail("FT205", "`transpose` takes both axes or neither")
+        raise ctx.refused("FT205", "`transpose` takes both axes or neither")
     if not args.has("axis0"):
         if rank != 2:
-            ctx.fail("FT204", f"`transpose` without axes needs rank 2, not {rank}")
+            raise ctx.refused("FT204", f"`transpose` without axes needs rank 2, not {rank}")
         return Tile(permute_value(ctx, value, (1, 0)))
-    first = normalised(args, "axis0", args.int("axis0"), rank)
-    second = normalised(args, "axis1", args.int("axis1"), rank)
+    first = normalised(args, "axis0", args.integer("axis0"), rank)
+    second = normalised(args, "axis1", args.integer("axis1"), rank)
     axes = list(range(rank))
     axes[first], axes[second] = axes[second], axes[first]
     return Tile(permute_value(ctx, value, tuple(axes)))
@@ -136,7 +130,7 @@ def _transpose(ctx: Context, args: Arguments) -> Abstract:
 def _expand_dims(ctx: Context, args: Arguments) -> Abstract:
     value = materialise(ctx, args.operand("x"))
     shape = tile_of(value).shape
-    axis = normalised(args, "axis", args.int("axis"), len(shape) + 1)
+    axis = normalised(args, "axis", args.integer("axis"), len(shape) + 1)
     return Tile(reshape(ctx, value, (*shape[:axis], Size(1), *shape[axis:])))
 
 
@@ -146,7 +140,7 @@ def _broadcast_to(ctx: Context, args: Arguments) -> Abstract:
     old = tile_of(value).shape
     tail = shape[len(shape) - len(old) :] if len(old) <= len(shape) else ()
     if len(old) > len(shape) or any(o.value not in (1, n.value) for o, n in zip(old, tail, strict=True)):
-        args.fail("shape", "FT204", f"({', '.join(map(str, old))}) does not broadcast to that shape")
+        raise args.refused("shape", "FT204", f"({', '.join(map(str, old))}) does not broadcast to that shape")
     return Tile(broadcast(ctx, value, shape))
 
 
@@ -155,15 +149,15 @@ def _cat(ctx: Context, args: Arguments) -> Abstract:
     if len(tiles) == 1:
         return Tile(tiles[0])
     if len(tiles) != 2:
-        args.fail("tiles", "FT205", "`cat` takes one or two tiles")
+        raise args.refused("tiles", "FT205", "`cat` takes one or two tiles")
     a, b = tile_of(tiles[0]), tile_of(tiles[1])
     if a.dtype != b.dtype or a.rank != b.rank:
-        args.fail("tiles", "FT203", f"`cat` needs equal element types and ranks, not {a} and {b}")
-    axis = normalised(args, "axis", args.int("axis"), a.rank)
+        raise args.refused("tiles", "FT203", f"`cat` needs equal element types and ranks, not {a} and {b}")
+    axis = normalised(args, "axis", args.integer("axis"), a.rank)
     sizes: list[Size] = []
     for k, (x, y) in enumerate(zip(a.shape, b.shape, strict=True)):
         if x.value != y.value:
-            args.fail("tiles", "FT204", f"dimension {k} differs: {x.value} and {y.value}")
+            raise args.refused("tiles", "FT204", f"dimension {k} differs: {x.value} and {y.value}")
         if k == axis:
             ctx.pin(x.symbol, y.symbol)
             sizes.append(Size(x.value + y.value))
@@ -178,10 +172,10 @@ def _extract(ctx: Context, args: Arguments) -> Abstract:
     shape = args.shape()
     items = args.items("index")
     if len(items) != type_.rank or len(shape) != type_.rank:
-        ctx.fail("FT204", f"`extract` from rank {type_.rank} needs {type_.rank} indices and sizes")
+        raise ctx.refused("FT204", f"`extract` from rank {type_.rank} needs {type_.rank} indices and sizes")
     for have, want in zip(type_.shape, shape, strict=True):
         if have.value % want.value:
-            args.fail("shape", "FT204", f"{want.value} does not divide {have.value}")
+            raise args.refused("shape", "FT204", f"{want.value} does not divide {have.value}")
         if have.symbol != want.symbol:
             ctx.pin(have.symbol, want.symbol)
     index = tuple(materialise(ctx, operand(ctx, i), dtypes.I32) for i in items)
@@ -189,8 +183,6 @@ def _extract(ctx: Context, args: Arguments) -> Abstract:
 
 
 def _astype(ctx: Context, args: Arguments) -> Abstract:
-    from ferrotile.frontends.cutile.arguments import ROUNDINGS
-
     x = args.operand("x")
     rounding = args.member("rounding_mode", "RoundingMode", ROUNDINGS)
     if isinstance(x, Const):
@@ -205,14 +197,14 @@ def _bitcast(ctx: Context, args: Arguments) -> Abstract:
     if type_.dtype == dtype:
         return Tile(value)
     if dtypes.BOOL in (type_.dtype, dtype) or type_.dtype.bits != dtype.bits:
-        args.fail("dtype", "FT203", f"`bitcast` from {type_.dtype} to {dtype}: the widths differ")
+        raise args.refused("dtype", "FT203", f"`bitcast` from {type_.dtype} to {dtype}: the widths differ")
     return Tile(ctx.emit("bitcast", (value,), TileType(dtype, type_.shape)))
 
 
 def _item(ctx: Context, args: Arguments) -> Abstract:
     value = materialise(ctx, args.operand("x"))
     if not same_count(ctx, tile_of(value).shape, ()):
-        ctx.fail("FT204", "`item` needs a tile of one element")
+        raise ctx.refused("FT204", "`item` needs a tile of one element")
     return Tile(reshape(ctx, value, ()))
 
 

@@ -12,7 +12,7 @@ from ferrotile.program.types import ArrayType, TileType
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A value known at compile time. Loosely typed unless `dtype` is set; `symbol` names the constant parameter
+    """A compile-time value, loosely typed unless `dtype` is set; `symbol` names the constant parameter
     that it is, and is lost by arithmetic."""
 
     value: int | float | bool | str | None
@@ -57,7 +57,7 @@ class DTypeOf:
 
 @dataclass(frozen=True, slots=True)
 class Global:
-    """A name of another module, by its dotted name: `cuda.tile.load`, `math.inf`; `builtins.min` for a builtin."""
+    """A name of another module by its dotted name: `cuda.tile.load`, `builtins.min`."""
 
     dotted: str
 
@@ -107,9 +107,7 @@ class Poison:
     """The value of an expression that was refused already."""
 
 
-Abstract = (
-    Const | Tile | Array | TupleOf | DTypeOf | Global | Function | Method | RangeOf | Static | Unusable | Poison
-)
+Abstract = Const | Tile | Array | TupleOf | DTypeOf | Global | Function | Method | RangeOf | Static | Unusable | Poison
 
 NONE = Const(None)
 

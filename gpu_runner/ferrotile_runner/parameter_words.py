@@ -1,0 +1,74 @@
+"""Which parameter of a Tile IR entry is which word of which argument, on both sides.
+
+An array is its pointer, its extents and its strides (one an axis each). cuTile Rust appends the partition
+of a `&mut` array, two more words an axis, which no kernel reads. Constants have no word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
+from ferrotile.translation import Entry, RustParameter
+
+
+class Role(Enum):
+    POINTER = "pointer"
+    EXTENT = "extent"
+    STRIDE = "stride"
+    PARTITION = "partition"
+    SCALAR = "scalar"
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterWord:
+    """`axis` counts array axes, of `rank`; a partition's words are numbered through."""
+
+    argument: str
+    role: Role
+    axis: int = 0
+    rank: int = 0
+
+
+def _array(name: str, rank: int) -> Iterator[ParameterWord]:
+    yield ParameterWord(name, Role.POINTER, 0, rank)
+    yield from (ParameterWord(name, Role.EXTENT, axis, rank) for axis in range(rank))
+    yield from (ParameterWord(name, Role.STRIDE, axis, rank) for axis in range(rank))
+
+
+def python_words(signature: Signature) -> tuple[ParameterWord, ...]:
+    """Of the original's entry."""
+    words: list[ParameterWord] = []
+    for argument in signature.arguments:
+        match argument:
+            case ArrayArgument(name=name, extents=extents):
+                words.extend(_array(name, len(extents)))
+            case ScalarArgument(name=name):
+                words.append(ParameterWord(name, Role.SCALAR))
+            case ConstantArgument():
+                pass
+    return tuple(words)
+
+
+def rust_words(entry: Entry) -> tuple[ParameterWord, ...]:
+    """Of the translation's entry."""
+    return tuple(word for parameter in entry.parameters for word in _of_rust(parameter))
+
+
+def _of_rust(parameter: RustParameter) -> Iterator[ParameterWord]:
+    match parameter.kind:
+        case "scalar":
+            yield ParameterWord(parameter.name, Role.SCALAR)
+        case "tensor_mut":
+            yield from _array(parameter.name, parameter.rank)
+            for axis in range(2 * parameter.rank):
+                yield ParameterWord(parameter.name, Role.PARTITION, axis, parameter.rank)
+        case _:
+            yield from _array(parameter.name, parameter.rank)
+
+
+def ranks(signature: Signature) -> Mapping[str, int]:
+    """The rank of each array of the signature."""
+    return {a.name: len(a.extents) for a in signature.arguments if isinstance(a, ArrayArgument)}

@@ -1,0 +1,20 @@
+"""Rung `assembled`: cuTile Rust's compiler lowers the entry to Tile IR, and `tileiras` assembles it for the
+target."""
+
+from __future__ import annotations
+
+from ferrotile_runner.host import HostError
+from ferrotile_runner.rungs.subject import RungFailure, Subject
+from ferrotile_runner.session import Session
+
+
+def assembled(session: Session, subject: Subject) -> str:
+    """Says the target, the cubin's size and what became of the bounds checks. Raises RungFailure."""
+    compiled = session.compile_rust(subject)
+    try:
+        cubin = session.host().assemble(compiled.bytecode, subject.target, cancel=subject.cancel)
+    except HostError as error:
+        raise RungFailure("FT503", error.message, subject.rust_span(error.line)) from error
+    counts = compiled.check_counts
+    checks = f"bounds checks: {counts.discharged} proved, {counts.hoisted} at launch, {counts.in_place} kept"
+    return f"{subject.target}, {len(cubin) // 1024} KiB; {checks}"

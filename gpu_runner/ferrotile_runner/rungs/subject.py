@@ -1,0 +1,102 @@
+"""What a rung is given, what it answers, and how failures become results."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ferrotile.diagnostics.catalogue import diagnostic
+from ferrotile.diagnostics.model import Diagnostic
+from ferrotile.signatures.model import ConstantArgument, Source
+from ferrotile.syntax.document import Document
+from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.span import Span
+from ferrotile.translation import KernelTranslation
+
+from ferrotile_runner.process import Ending, ProcessError
+from ferrotile_runner.report import RungResult, RungStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One kernel on its way up. `function` is the original in `module`."""
+
+    document: Document
+    module: Module
+    function: FunctionSource | None
+    kernel: KernelTranslation
+    target: str
+    cancel: threading.Event
+
+    def rust_span(self, line: int | None) -> Span:
+        """The Python that made a line (from 1) of the Rust text; the kernel's name where that is not
+        known."""
+        found = None if line is None else self.kernel.source_map.python_span(line - 1)
+        return found if found is not None else self.kernel.name_span
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A rung's result and the diagnostics that it adds."""
+
+    result: RungResult
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class RungFailure(Exception):
+    """A rung was tried and not reached, for a reason that has a place in the Python."""
+
+    def __init__(self, code: str, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.code, self.message, self.span = code, message, span
+
+
+class RungSkipped(Exception):
+    """A rung cannot be tried; the message says what it lacks, and what to do about it."""
+
+
+_ENDINGS = {
+    Ending.MISSING: RungStatus.SKIPPED,
+    Ending.CANCELLED: RungStatus.SKIPPED,
+    Ending.TIMEOUT: RungStatus.TIMEOUT,
+    Ending.CRASHED: RungStatus.CRASHED,
+}
+
+
+def attempt(rung: Callable[[], str], subject: Subject) -> Outcome:
+    """Runs a rung, which answers with its detail, and makes every way of failing a result."""
+    start = time.perf_counter()
+
+    def result(status: RungStatus, detail: str) -> RungResult:
+        return RungResult(status, detail, (time.perf_counter() - start) * 1e3)
+
+    if subject.cancel.is_set():
+        return Outcome(RungResult(RungStatus.SKIPPED, "cancelled"))
+    try:
+        return Outcome(result(RungStatus.PASSED, rung()))
+    except RungSkipped as skipped:
+        return Outcome(RungResult(RungStatus.SKIPPED, str(skipped)))
+    except RungFailure as failure:
+        found = diagnostic(failure.code, failure.message, failure.span)
+        return Outcome(result(RungStatus.FAILED, failure.message), (found,))
+    except ProcessError as error:
+        return Outcome(result(_ENDINGS[error.ending], str(error)))
+    except Exception as error:
+        # A rung's own fault must not end the server; it is shown as what it is.
+        message = f"{type(error).__name__}: {error}"
+        crashed = result(RungStatus.CRASHED, message)
+        return Outcome(crashed, (diagnostic("FT900", message, subject.kernel.name_span),))
+
+
+def instance_text(kernel: KernelTranslation) -> str:
+    """The constants that ferrotile chose itself, for which alone a verdict holds; empty without any."""
+    if kernel.signature is None:
+        return ""
+    chosen = [
+        f"{a.name}={a.value!r}"
+        for a in kernel.signature.arguments
+        if isinstance(a, ConstantArgument) and a.source is Source.ASSUMED
+    ]
+    return f"for the instance {', '.join(chosen)} (assumed)" if chosen else ""

@@ -1,0 +1,151 @@
+"""Compilers kept warm over many kernels, and what they made of each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from ferrotile_runner.disassemble import DisassemblyError, disassemble
+from ferrotile_runner.host import CompiledRust, HostClient, HostError
+from ferrotile_runner.process import Ending, ProcessError
+from ferrotile_runner.python_worker import PythonCompileError, PythonCompiler
+from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject
+from ferrotile_runner.slice import slice_source
+from ferrotile_runner.tileir.model import Entry
+from ferrotile_runner.tileir.reader import read
+from ferrotile_runner.toolchain import Toolchain
+from ferrotile_runner.typecheck import RustDiagnostic, TypeCheckError, type_check
+
+SETUP = "run `ferrotile setup`"
+INSTALL = "install it with `pip install 'ferrotile[compilers]'`"
+
+
+class Session:
+    """Starts compilers when they are first needed and stops them at the end of the `with` block. What they
+    made is kept, so that `assembled`, `proved` and `simulated` compile once. Safe to share between
+    threads."""
+
+    def __init__(self, toolchain: Toolchain) -> None:
+        self.toolchain = toolchain
+        self._lock = threading.RLock()
+        self._host: HostClient | None = None
+        self._python: PythonCompiler | None = None
+        self._rustc: dict[str, tuple[RustDiagnostic, ...]] = {}
+        self._compiled: dict[tuple[str, str, str], CompiledRust] = {}
+        self._entries: dict[tuple[str, str, str], Entry] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stops the compilers. The session can be used again: they start anew."""
+        with self._lock:
+            if self._host is not None:
+                self._host.close()
+            if self._python is not None:
+                self._python.close()
+            self._host = self._python = None
+
+    def host(self) -> HostClient:
+        """The running `ferrotile-host`. Raises RungSkipped when it is not built."""
+        with self._lock:
+            if self.toolchain.host is None:
+                raise RungSkipped(f"ferrotile-host is not built: {SETUP}")
+            if self._host is None:
+                self._host = HostClient(self.toolchain)
+            return self._host
+
+    def python(self) -> PythonCompiler:
+        """The running cuTile Python compiler. Raises RungSkipped when `cuda-tile` is not installed."""
+        with self._lock:
+            if not self.toolchain.cuda_tile:
+                raise RungSkipped(f"cuda-tile is not installed: {INSTALL}")
+            if self._python is None:
+                self._python = PythonCompiler()
+            return self._python
+
+    def check_types(self, texts: Sequence[str], cancel: threading.Event | None = None) -> None:
+        """Type-checks many Rust texts in one run of `cargo`, for `rustc_errors` to find. Raises as that
+        does."""
+        with self._lock:
+            new = [text for text in dict.fromkeys(texts) if text not in self._rustc]
+            if not new:
+                return
+            if self.toolchain.cargo is None:
+                raise RungSkipped("cargo is not installed: get it from https://rustup.rs")
+            if self.toolchain.cuda is None or self.toolchain.libclang is None:
+                raise RungSkipped(f"CUDA headers or libclang are missing: {INSTALL}")
+            try:
+                errors = type_check(self.toolchain, new, cancel=cancel)
+            except TypeCheckError as error:
+                raise ProcessError(Ending.CRASHED, str(error)) from error
+            self._rustc.update(zip(new, errors, strict=True))
+
+    def rustc_errors(self, text: str, cancel: threading.Event | None = None) -> tuple[RustDiagnostic, ...]:
+        """rustc's errors about one text. Raises RungSkipped without cargo, ProcessError when cargo itself
+        fails."""
+        self.check_types([text], cancel)
+        return self._rustc[text]
+
+    def compile_rust(self, subject: Subject) -> CompiledRust:
+        """The Tile IR of the translation. Raises RungFailure with the Python that made the refused line."""
+        entry, text = subject.kernel.entry, subject.kernel.rust
+        if entry is None or text is None:
+            raise RungSkipped("not translated")
+        key = (text, f"{entry.name}{entry.generics}", subject.target)
+        found = self._compiled.get(key)
+        if found is not None:
+            return found
+        strides = {p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
+        try:
+            made = self.host().compile(
+                text, entry.module, entry.name, entry.generics, strides, subject.target, cancel=subject.cancel
+            )
+        except HostError as error:
+            raise RungFailure("FT502", error.message, subject.rust_span(error.line)) from error
+        self._compiled[key] = made
+        return made
+
+    def rust_entry(self, subject: Subject) -> Entry:
+        """The translation's Tile IR, read."""
+        compiled = self.compile_rust(subject)
+        name = subject.kernel.entry.name if subject.kernel.entry is not None else ""
+        return self._read(compiled.bytecode, f"{name}_entry")
+
+    def python_entry(self, subject: Subject) -> Entry:
+        """The original's Tile IR, read. Runs the kernel's slice of the file. Raises RungFailure with the
+        refused line."""
+        if subject.function is None or subject.kernel.signature is None:
+            raise RungSkipped("the signature is not known: add a `# ferrotile:` directive")
+        made = slice_source(subject.module, subject.function)
+        name, signature = subject.function.name, subject.kernel.signature
+        key = (made.text, name, repr(signature))
+        if key not in self._entries:
+            try:
+                compiled = self.python().compile(made.text, name, signature, cancel=subject.cancel)
+            except PythonCompileError as error:
+                span = subject.kernel.name_span
+                if error.line is not None and (line := made.file_line(error.line - 1)) is not None:
+                    start = subject.document.lines.line_start(line)
+                    span = type(span)(start, subject.document.lines.line_end(line))
+                raise RungFailure(
+                    "FT504", f"cuTile Python refuses the original: {error.message}", span
+                ) from error
+            self._entries[key] = self._read(compiled.data, name)
+        return self._entries[key]
+
+    def _read(self, bytecode: bytes, name: str) -> Entry:
+        if self.toolchain.tileirdisasm is None:
+            raise RungSkipped(f"tileirdisasm is not installed: {INSTALL}")
+        try:
+            module = read(disassemble(self.toolchain, bytecode))
+        except DisassemblyError as error:
+            raise ProcessError(Ending.CRASHED, f"tileirdisasm: {error}") from error
+        return module.entry(name if any(e.name == name for e in module.entries) else None)

@@ -1,0 +1,239 @@
+"""Loads, stores, atomics, prints and asserts as terms (rules M1-M5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrotile_runner.tileir import memory, shapes
+from ferrotile_runner.tileir.memory import Access, View
+from ferrotile_runner.tileir.model import Operation, TileType, Value
+from ferrotile_runner.tileir.operations import Effect
+from ferrotile_runner.tileir.terms import Shape, Term, squeeze, value_of
+from ferrotile_runner.tileir.trace import Assertion, Fact, Loaded, Unsupported
+
+if TYPE_CHECKING:
+    from ferrotile_runner.tileir.graph import Program
+
+
+def run(program: Program, operation: Operation) -> None:
+    """One operation with an effect."""
+    match operation.name:
+        case "load_view_tko":
+            _load_view(program, operation)
+        case "store_view_tko":
+            _store_view(program, operation)
+        case "load_ptr_tko":
+            _load_pointer(program, operation)
+        case "store_ptr_tko" | "atomic_rmw_tko" | "atomic_cas_tko":
+            _write_pointer(program, operation)
+        case "assert":
+            condition = program.term(operation.one("condition"))
+            if value_of(condition) != 1:
+                found = Assertion(condition, program.path, program.loops, operation.location)
+                program.trace.assertions.append(found)
+        case "print_tko":
+            _print(program, operation)
+        case name:
+            raise Unsupported(f"no rule for {name}", operation.location)
+
+
+def semantics(operation: Operation) -> str:
+    """Ordering, scope and mode."""
+    keys = ("memory_ordering", "memory_scope", "mode")
+    return " ".join(str(operation.attributes[key]) for key in keys if key in operation.attributes)
+
+
+def state(program: Program, base: Term) -> Term:
+    """The writes to an array so far, as a term."""
+    done = program.trace.states.get(base, ())
+    return program.store.term("state", (), done, (), "state")
+
+
+def write(program: Program, base: Term, effect: Term) -> None:
+    """Adds an effect to the array's."""
+    program.trace.effects.append((base, effect))
+    program.trace.states[base] = (*program.trace.states.get(base, ()), effect)
+
+
+def _note(
+    program: Program, operation: Operation, kind: str, base: Term, value: Term, token: Value,
+    view: View | None = None, index: tuple[Term, ...] = (), offset: Term | None = None,
+) -> None:
+    before = program.token(operation.optional("token"))
+    number = len(program.trace.accesses)
+    program.trace.accesses.append(
+        Access(base, kind, before, view, index, offset, value, program.path, program.loops, operation.location)
+    )
+    program.tokens[token.number] = before | {number}
+    if operation.location is not None:
+        program.trace.places.setdefault(value, operation.location)
+
+
+def _where(program: Program, operation: Operation) -> tuple[View, tuple[Term, ...]]:
+    """The partition view and index of an access. The tile being in range is noted as a fact."""
+    view = program.views[operation.one("view").number]
+    index = program.terms(operation.named["index"])
+    if len(index) != len(view.tile):
+        raise Unsupported("an access with another rank than its view", operation.location)
+    if "inbounds" in operation.attributes:
+        raise Unsupported("an access that promises to be in bounds", operation.location)
+    merged = program.setting.merged.get(view.base)
+    if merged is not None and len(view.extents) > len(merged.extents):
+        rank = len(merged.extents)
+        view, index = memory.merge_leading(program.rewriter, view, index, rank, merged.extents, merged.strides)
+        program.store.use(f"{name_of(view.base)} is contiguous")
+    for condition in memory.in_range(program.rewriter, view, index):
+        program.trace.facts.append(Fact(condition, program.path, program.loops))
+    return view, index
+
+
+def name_of(base: Term) -> str:
+    """The parameter's name."""
+    return str(base.data[1]) if isinstance(base.data, tuple) and len(base.data) > 1 else str(base)
+
+
+def _load_view(program: Program, operation: Operation) -> None:
+    view, index = _where(program, operation)
+    trace, rewriter = program.trace, program.rewriter
+    type_ = operation.results[0].type
+    if not isinstance(type_, TileType) or not isinstance(type_.element, str):
+        raise Unsupported("a load of no tile", operation.location)
+    now = state(program, view.base)
+    key = (view.key, index, now)
+    if key in trace.paddings and trace.paddings[key] != view.padding:
+        trace.paddings[key] = None
+    else:
+        trace.paddings[key] = view.padding
+    padding = view.padding or program.setting.paddings.get(key)
+    if padding is not None and view.padding is None:
+        program.store.lemma("M2: undetermined padding may be the translation's")
+    chosen = View(view.base, view.extents, view.strides, view.tile, view.dim_map, padding)
+    pad = memory.padding(rewriter, chosen, type_.element)
+    if pad is None:
+        trace.occurrences[key] = trace.occurrences.get(key, 0) + 1
+        args = (view.base, *index, now)
+        data = (trace.occurrences[key], view.tile, view.dim_map)
+        pad = program.store.term("undetermined", data, args, view.tile, type_.element)
+    by_pointer = view.base in program.setting.by_pointer
+    raw = memory.load(rewriter, view, index, now, semantics(operation), type_.element, by_pointer)
+    tile = memory.padded(rewriter, view, index, raw, pad)
+    trace.loaded[tile] = Loaded(view, index, now, pad, semantics(operation))
+    program.bind(operation, operation.results[0], shapes.reshape(rewriter, tile, type_.shape))
+    if by_pointer:
+        parts = (view.base, memory.address(rewriter, view, index), memory.inside(rewriter, view, index))
+        raw = program.store.term("masked", (), _squeezed(program, parts), (), "effect")
+    _note(program, operation, "load", view.base, raw, operation.results[1], view, index)
+
+
+def _store_view(program: Program, operation: Operation) -> None:
+    view, index = _where(program, operation)
+    rewriter, store = program.rewriter, program.store
+    value = shapes.reshape(rewriter, program.term(operation.one("value")), view.tile)
+    if view.base in program.setting.by_pointer:
+        args = (memory.address(rewriter, view, index), memory.inside(rewriter, view, index), value)
+        effect = store.term("store_ptr", semantics(operation), _squeezed(program, (view.base, *args)), (), "effect")
+    else:
+        data = (semantics(operation), view.tile, view.dim_map)
+        args = (view.base, *view.extents, *view.strides, *index, value)
+        effect = store.term("store", data, args, (), "effect")
+    write(program, view.base, effect)
+    _note(program, operation, "store", view.base, effect, operation.results[0], view, index)
+
+
+def _squeezed(program: Program, args: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Unit axes make no lane."""
+    return tuple(shapes.reshape(program.rewriter, arg, squeeze(arg.shape)) for arg in args)
+
+
+def _pointer(program: Program, operation: Operation) -> tuple[Term, Term]:
+    """Array and i64 offset behind a tile of pointers."""
+    pointer = program.term(operation.one("pointer"))
+    base, offset = pointer, program.store.const(0, pointer.shape, "i64")
+    while base.op == "offset":
+        base, step = base.args
+        if step.element != "i64":
+            step = program.rewriter.make("exti", "signed", (step,), step.shape, "i64")
+        offset = program.rewriter.integers.add(offset, step)
+    scalar = shapes.unsplat(program.rewriter, base)
+    if scalar is None or scalar.op != "param":
+        raise Unsupported("a pointer that is no parameter plus an offset", operation.location)
+    program.trace.pointers.add(scalar)
+    return scalar, offset
+
+
+def _mask(program: Program, operation: Operation, shape: Shape) -> Term:
+    mask = operation.optional("mask")
+    return program.store.const(1, shape, "i1") if mask is None else program.term(mask)
+
+
+def _load_pointer(program: Program, operation: Operation) -> None:
+    base, offset = _pointer(program, operation)
+    type_ = operation.results[0].type
+    if not isinstance(type_, TileType) or not isinstance(type_.element, str):
+        raise Unsupported("a load of no tile", operation.location)
+    args = (base, offset, state(program, base))
+    raw = program.store.term("load_ptr", semantics(operation), args, type_.shape, type_.element)
+    mask = _mask(program, operation, type_.shape)
+    padding = operation.optional("padding")
+    if padding is not None:
+        pad = program.term(padding)
+    else:
+        pad = program.store.term("undetermined", (), (base, offset, mask), type_.shape, type_.element)
+    program.bind(operation, operation.results[0], program.rewriter.select((mask, raw, pad), type_.shape, type_.element))
+    key = program.store.term("masked", (), _squeezed(program, (base, offset, mask)), (), "effect")
+    _note(program, operation, "load", base, key, operation.results[1], offset=offset)
+
+
+def _write_pointer(program: Program, operation: Operation) -> None:
+    base, offset = _pointer(program, operation)
+    mask = _mask(program, operation, offset.shape)
+    roles = ("expected", "desired") if operation.name == "atomic_cas_tko" else ("value",)
+    values = program.terms(operation.one(role) for role in roles)
+    kind = "store" if operation.name == "store_ptr_tko" else "atomic"
+    op = {"store_ptr_tko": "store_ptr"}.get(operation.name, operation.name)
+    args = _squeezed(program, (base, offset, mask, *values))
+    effect = program.store.term(op, semantics(operation), args, (), "effect")
+    if kind == "atomic":
+        shape, element = values[0].shape, values[0].element
+        place = (effect, state(program, base))
+        flat = program.store.term("atomic", (), place, squeeze(shape), element)
+        program.bind(operation, operation.results[0], shapes.reshape(program.rewriter, flat, shape))
+    write(program, base, effect)
+    _note(program, operation, kind, base, effect, operation.results[-1], offset=offset)
+
+
+def _print(program: Program, operation: Operation) -> None:
+    console = program.store.term("console", (), (), (), "console")
+    args = program.terms(operation.named.get("arguments", ()))
+    write(program, console, program.store.term("print", operation.word("message"), args, (), "effect"))
+    for result in operation.results:
+        program.tokens[result.number] = program.token(operation.optional("token"))
+
+
+def extract(program: Program, source: Term, place: tuple[Term, ...], shape: Shape, element: str) -> Term:
+    """A slice; of a tile that came from a view it is the load of the finer partition (M4)."""
+    loaded = program.trace.loaded.get(source)
+    scalar = None if loaded is None else shapes.unsplat(program.rewriter, loaded.pad)
+    if loaded is None or source.shape != loaded.view.tile or len(place) != len(shape) or (
+        scalar is None and loaded.pad.op != "undetermined"
+    ) or any(part == 1 != whole for part, whole in zip(shape, source.shape, strict=True)):
+        return program.store.term("extract", (), (source, *place), shape, element)
+    view, integers = loaded.view, program.rewriter.integers
+    index = tuple(
+        integers.add(integers.scale(start, whole // part), offset)
+        for start, whole, part, offset in zip(loaded.index, view.tile, shape, place, strict=True)
+    )
+    fine = View(view.base, view.extents, view.strides, shape, view.dim_map, view.padding)
+    by_pointer = view.base in program.setting.by_pointer
+    raw = memory.load(program.rewriter, fine, index, loaded.state, loaded.semantics, element, by_pointer)
+    if scalar is not None:
+        pad = shapes.splat(program.rewriter, scalar, shape)
+    else:
+        pad = program.store.term("undetermined", loaded.pad.data, (view.base, *index, loaded.state), shape, element)
+    tile = memory.padded(program.rewriter, fine, index, raw, pad)
+    program.trace.slices.setdefault(source, set()).add(raw)
+    program.store.lemma("M4: a slice of a loaded tile is a load of the finer partition")
+    return tile
+
+
+ACCESSES = frozenset({Effect.LOAD, Effect.STORE, Effect.ATOMIC})

@@ -1,0 +1,313 @@
+"""Element-wise operations in normal form (rules T3, I2, I3, I6-I8, I10, I11).
+
+Floats are never re-associated, commuted, fused or split: only their conversions of constants are folded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ferrotile_runner.tileir import shapes
+from ferrotile_runner.tileir.integers import Arithmetic, decode, monomial
+from ferrotile_runner.tileir.literals import convert_float, integer_to_float
+from ferrotile_runner.tileir.terms import Shape, Store, Term, is_integer, value_of, wrap
+
+SWAPPED = {"greater_than": "less_than", "greater_than_or_equal": "less_than_or_equal"}
+
+
+@dataclass(slots=True)
+class Rewriter:
+    """The rules over one store; see `shapes.Rules`."""
+
+    store: Store
+    integers: Arithmetic
+
+    def make(self, op: str, data: str, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
+        """`data`: the operation's attributes as words, `signed rounding<zero>`."""
+        integer = is_integer(element)
+        match op:
+            case "addi" if integer:
+                return self.integers.add(*args)
+            case "subi" if integer:
+                return self.integers.subtract(*args)
+            case "muli" if integer:
+                return self.integers.multiply(*args)
+            case "negi" if integer:
+                return self.integers.scale(args[0], -1)
+            case "divi" | "remi":
+                return self.division(op, data, args, shape, element)
+            case "div" | "cdiv":
+                return self.quotient(op, args, shape, element)
+            case "mini" | "maxi" if "unsigned" not in data:
+                return self.extremum(op, args, shape, element)
+            case "cmpi":
+                return self.compare(data, args, shape)
+            case "andi" | "ori" if element == "i1":
+                return self.connective(op, args, shape)
+            case "xori" if element == "i1":
+                return self.exclusive(args, shape)
+            case "andi" | "ori" | "xori" | "mulhii":
+                return self.store.term(op, data, by_number(args), shape, element)
+            case "select":
+                return self.select(args, shape, element)
+            case "exti" | "trunci" | "itof" | "ftof" | "bitcast":
+                return self.conversion(op, data, args[0], shape, element)
+            case _:
+                return self.store.term(op, data, args, shape, element)
+
+    # division
+
+    def division(self, op: str, data: str, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
+        a, b = args
+        x, y = value_of(a), value_of(b)
+        unsigned = "unsigned" in data
+        if x is not None and y and not unsigned:
+            truncated = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+            up, down = "positive_inf" in data, "negative_inf" in data
+            value = x - truncated * y if op == "remi" else -(-x // y) if up else x // y if down else truncated
+            return self.store.const(wrap(value, element), shape, element)
+        if y == 1 and op == "divi":
+            return a
+        if self.integers.nonnegative(a) and self.integers.nonnegative(b):
+            if op == "divi":
+                return self.quotient("cdiv" if "positive_inf" in data else "div", args, shape, element)
+            q = self.quotient("div", args, shape, element)
+            return self.integers.subtract(a, self.integers.multiply(q, b))
+        return self.store.term(op, data, args, shape, element)
+
+    def quotient(self, op: str, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
+        """a/b rounded down (`div`) or up (`cdiv`), for a >= 0 and b >= 0."""
+        a, b = args
+        x, y = value_of(a), value_of(b)
+        if x is not None and y:
+            return self.store.const(-(-x // y) if op == "cdiv" else x // y, shape, element)
+        if y == 1:
+            return a
+        if op == "div" and y and a.op == "poly":  # (y*q + r)/y = q for 0 <= r < y
+            p = decode(a)
+            rest = self.integers.build({m: c for m, c in p.items() if c % y}, shape, element)
+            if len(p) > 1 and self.integers.nonnegative(rest) and self.integers.is_below(rest, b):
+                whole = self.integers.build({m: c // y for m, c in p.items() if c % y == 0}, shape, element)
+                if whole is not rest and self.integers.nonnegative(whole) and self.integers.no_overflow():
+                    return whole
+        if op == "div" and self.integers.nonnegative(a) and self.integers.is_below(a, b):
+            return self.store.const(0, shape, element)
+        made = self.store.term(op, "", args, shape, element)
+        known = self.integers.facts.equal.get(made)
+        if known is None:
+            return made
+        self.store.use(f"cdiv({a.data[1] if isinstance(a.data, tuple) else a}, {y}) = {value_of(known)}")
+        return known
+
+    def extremum(self, op: str, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
+        x, y = (value_of(arg) for arg in args)
+        if x is not None and y is not None:
+            return self.store.const((min if op == "mini" else max)(x, y), shape, element)
+        if args[0] is args[1]:
+            return args[0]
+        for known, other in ((args[0], args[1]), (args[1], args[0])):
+            limit = value_of(known)
+            if limit == 1 and self.integers.positive(other):
+                return known if op == "mini" else other
+            if limit == 0 and self.integers.nonnegative(other):
+                return known if op == "mini" else other
+        return self.store.term(op, "", by_number(args), shape, element)
+
+    # comparison
+
+    def compare(self, data: str, args: tuple[Term, ...], shape: Shape) -> Term:
+        a, b = args
+        predicate, _, rest = data.partition(" ")
+        if predicate in SWAPPED:
+            a, b, predicate = b, a, SWAPPED[predicate]
+        if "unsigned" in rest and predicate in {"less_than", "less_than_or_equal"}:
+            if not self.integers.nonnegative(b):
+                return self.store.term("cmpi", f"{predicate} unsigned", (a, b), shape, "i1")
+            zero = self.store.const(0, a.shape, a.element)
+            low = self.compare("less_than_or_equal signed", (zero, a), shape)
+            return self.connective("andi", (low, self.compare(f"{predicate} signed", (a, b), shape)), shape)
+        narrow = (self.narrow(a), self.narrow(b)) if a.element == "i64" else (None, None)
+        if narrow[0] is not None and narrow[1] is not None and narrow[0].element == narrow[1].element:
+            a, b = narrow[0], narrow[1]
+        known = self.decided(predicate, a, b)
+        if known is not None:
+            return self.store.const(int(known), shape, "i1")
+        pair = by_number((a, b)) if predicate in {"equal", "not_equal"} else (a, b)
+        return self.store.term("cmpi", predicate, pair, shape, "i1")
+
+    def decided(self, predicate: str, a: Term, b: Term) -> bool | None:
+        """The truth value of a signed comparison, where it is known."""
+        x, y = value_of(a), value_of(b)
+        if x is not None and y is not None:
+            table = {"less_than": x < y, "less_than_or_equal": x <= y, "equal": x == y, "not_equal": x != y}
+            return table[predicate]
+        if a is b:
+            return predicate in {"equal", "less_than_or_equal"}
+        if predicate == "less_than" and y == 0 and self.integers.nonnegative(a):
+            return False
+        if predicate == "less_than_or_equal" and x == 0 and self.integers.nonnegative(b):
+            return True
+        if predicate == "less_than" and x == 0 and self.integers.positive(b):
+            return True
+        if predicate == "less_than":
+            small, large = shapes.unsplat(self, a), shapes.unsplat(self, b)
+            if small is not None and large is not None and self.integers.is_below(small, large):
+                return True
+        return None
+
+    def narrow(self, t: Term) -> Term | None:
+        """The i32 whose sign extension `t` is, if it is one."""
+        known = value_of(t)
+        if known is not None:
+            return self.store.const(known, t.shape, "i32") if abs(known) < 1 << 31 else None
+        if t.op == "exti" and t.data == "signed":
+            return t.args[0] if t.args[0].element == "i32" else None
+        if t.op != "poly" or not self.integers.facts.no_overflow:
+            return None
+        if any(atom.op != "exti" or atom.data != "signed" or atom.args[0].element != "i32" for atom in t.args):
+            return None
+        self.integers.no_overflow()
+        p = {monomial(*(atom.args[0] for atom in m)): c for m, c in decode(t).items()}
+        return self.integers.build(p, t.shape, "i32")
+
+    # booleans
+
+    def connective(self, op: str, args: tuple[Term, ...], shape: Shape) -> Term:
+        """Conjunctions and disjunctions are sets."""
+        unit = 1 if op == "andi" else 0
+        parts: dict[int, Term] = {}
+        for arg in args:
+            for part in arg.args if arg.op == op else (arg,):
+                if value_of(part) == 1 - unit:
+                    return self.store.const(1 - unit, shape, "i1")
+                if value_of(part) is None:
+                    parts[part.number] = part
+        ordered = tuple(parts[number] for number in sorted(parts))
+        if not ordered:
+            return self.store.const(unit, shape, "i1")
+        return ordered[0] if len(ordered) == 1 else self.store.term(op, "", ordered, shape, "i1")
+
+    def exclusive(self, args: tuple[Term, ...], shape: Shape) -> Term:
+        a, b = args
+        x, y = value_of(a), value_of(b)
+        if x is not None and y is not None:
+            return self.store.const(x ^ y, shape, "i1")
+        if 0 in (x, y):
+            return a if y == 0 else b
+        return self.store.term("xori", "", by_number(args), shape, "i1")
+
+    def select(self, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
+        c, a, b = args
+        known = value_of(c)
+        if known is not None:
+            return a if known else b
+        if a is b:
+            return a
+        a = self.under(a, c)
+        if a.op == "select" and a.args[0] is c:
+            a = a.args[1]
+        if b.op == "select" and b.args[0] is c:
+            b = b.args[2]
+        if element == "i1" and value_of(b) == 0:
+            return self.connective("andi", (c, a), shape)
+        if a.op == "select" and a.args[2] is b:
+            both = self.connective("andi", (c, a.args[0]), shape)
+            return self.select((both, a.args[1], b), shape, element)
+        return self.store.term("select", "", (c, a, b), shape, element)
+
+    def under(self, a: Term, condition: Term) -> Term:
+        """`a` where `condition` holds: x < v makes min(x, v - 1) x, and 0 <= x makes max(x, 0) x."""
+        facts: dict[Term, Term] = {}
+        for fact in condition.args if condition.op == "andi" else (condition,):
+            if fact.op != "cmpi":
+                continue
+            x, y = fact.args
+            for small, large in self.scalars(x, y):
+                if fact.data == "less_than":
+                    one = self.store.const(1, large.shape, large.element)
+                    last = self.integers.subtract(large, one)
+                    facts[self.extremum("mini", (small, last), small.shape, small.element)] = small
+                elif fact.data == "less_than_or_equal" and value_of(small) == 0:
+                    facts[self.extremum("maxi", (small, large), large.shape, large.element)] = large
+        facts = {old: new for old, new in facts.items() if old is not new and old.op in {"mini", "maxi"}}
+        return self.rebuild(a, facts) if facts else a
+
+    def scalars(self, x: Term, y: Term) -> list[tuple[Term, Term]]:
+        """The compared pair, and the scalars that it holds on every lane."""
+        small, large = shapes.unsplat(self, x), shapes.unsplat(self, y)
+        found = [(x, y)]
+        if small is not None and large is not None and small is not x:
+            found.append((small, large))
+        return found
+
+    # conversions
+
+    def conversion(self, op: str, data: str, a: Term, shape: Shape, element: str) -> Term:
+        known = value_of(a)
+        if a.element == element and op in {"bitcast", "ftof"}:
+            return a
+        value: int | None = None
+        if known is not None:
+            match op:
+                case "exti" if a.element.startswith("i"):
+                    bits = int(a.element[1:])
+                    value = known & ((1 << bits) - 1) if "unsigned" in data else known
+                    if a.element == "i1" and "unsigned" not in data:
+                        value = -known
+                case "trunci" if is_integer(element):
+                    value = wrap(known, element)
+                case "itof" if "unsigned" not in data and is_integer(a.element):
+                    value = integer_to_float(known, element)
+                case "ftof" if "rounding" not in data or "nearest_even" in data:
+                    value = convert_float(known, a.element, element)
+        if value is not None:
+            return self.store.const(value, shape, element)
+        if op == "exti" and data == "signed" and a.op == "poly" and self.integers.no_overflow():
+            p = {
+                monomial(*(self.conversion(op, data, atom, atom.shape, element) for atom in m)): c
+                for m, c in decode(a).items()
+            }
+            return self.integers.build(p, shape, element)
+        return self.store.term(op, data, (a,), shape, element)
+
+    def rebuild(self, term: Term, replace: dict[Term, Term], memo: dict[Term, Term] | None = None) -> Term:
+        """`term` with some sub-terms exchanged, simplified again. Opaque leaves are rebuilt as they are."""
+        memo = {} if memo is None else memo
+        if term in replace:
+            return replace[term]
+        if term in memo:
+            return memo[term]
+        result = term
+        if term.args:
+            args = tuple(self.rebuild(arg, replace, memo) for arg in term.args)
+            if any(new is not old for new, old in zip(args, term.args, strict=True)):
+                result = self.again(term, args)
+        result = replace.get(result, result)
+        memo[term] = result
+        return result
+
+    def again(self, term: Term, args: tuple[Term, ...]) -> Term:
+        """The operation of `term` on other arguments."""
+        match term.op:
+            case "poly":
+                new = dict(zip(term.args, args, strict=True))
+                total = self.store.const(0, term.shape, term.element)
+                for m, c in decode(term).items():
+                    product = self.store.const(c, term.shape, term.element)
+                    for atom in m:
+                        product = self.integers.multiply(product, new[atom])
+                    total = self.integers.add(total, product)
+                return total
+            case "map" if isinstance(term.data, tuple):
+                return shapes.sink(self, args[0], term.shape, term.data)
+            case "reshape":
+                return shapes.reshape(self, args[0], term.shape)
+            case _ if shapes.is_elementwise(term) and isinstance(term.data, str):
+                return self.make(term.op, term.data, args, term.shape, term.element)
+            case _:
+                return self.store.term(term.op, term.data, args, term.shape, term.element)
+
+
+def by_number(args: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Arguments of a commutative operation in their one order."""
+    return tuple(sorted(args, key=lambda arg: arg.number))

@@ -1,0 +1,100 @@
+"""What one program does, gathered while its terms are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ferrotile_runner.tileir.memory import Access, Before, LoopFrame, View
+from ferrotile_runner.tileir.model import Location
+from ferrotile_runner.tileir.terms import Term
+
+Path = frozenset[tuple[Term, bool]]
+
+
+class Unsupported(Exception):
+    """The comparison has no rule for a construct: no verdict, never a yes."""
+
+    def __init__(self, reason: str, location: Location | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.location = location
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """A condition that stops the program when false, after `position` accesses."""
+
+    condition: Term
+    path: Path
+    loops: tuple[LoopFrame, ...]
+    location: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """Something that is undefined for some operands: a division. It must not be done where the Python does not."""
+
+    term: Term
+    path: Path
+    loops: tuple[LoopFrame, ...]
+    location: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A condition that holds because the program is defined."""
+
+    condition: Term
+    path: Path
+    loops: tuple[LoopFrame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A tile that came from a view, for slices of it (M4)."""
+
+    view: View
+    index: tuple[Term, ...]
+    state: Term
+    pad: Term
+    semantics: str
+
+
+PadKey = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class Trace:
+    """Grows in program order; `mark` and `rollback` undo a loop body that is evaluated again."""
+
+    effects: list[tuple[Term, Term]] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+    assertions: list[Assertion] = field(default_factory=list)
+    obligations: list[Obligation] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    states: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
+    carried: dict[int, Before] = field(default_factory=dict)
+    paddings: dict[PadKey, str | None] = field(default_factory=dict)
+    occurrences: dict[PadKey, int] = field(default_factory=dict)
+    loaded: dict[Term, Loaded] = field(default_factory=dict)
+    slices: dict[Term, set[Term]] = field(default_factory=dict)
+    """A loaded tile -> the finer loads that slices of it are."""
+    places: dict[Term, Location] = field(default_factory=dict)
+    pointers: set[Term] = field(default_factory=set)
+    loop_count: int = 0
+    ties: dict[int, int] = field(default_factory=dict)
+    """Loop -> number of orders of its carried values that its sorting leaves open."""
+
+    def mark(self) -> tuple[int, ...]:
+        lists = (self.effects, self.accesses, self.assertions, self.obligations, self.facts)
+        return (*(len(items) for items in lists), self.loop_count)
+
+    def rollback(self, mark: tuple[int, ...], states: dict[Term, tuple[Term, ...]], seen: dict[PadKey, int]) -> None:
+        del self.effects[mark[0]:]
+        del self.accesses[mark[1]:]
+        del self.assertions[mark[2]:]
+        del self.obligations[mark[3]:]
+        del self.facts[mark[4]:]
+        self.loop_count = mark[5]
+        self.states = dict(states)
+        self.occurrences = dict(seen)

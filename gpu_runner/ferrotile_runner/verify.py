@@ -1,0 +1,156 @@
+"""Climbs the ladder with a kernel and reports how far it got."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from ferrotile.diagnostics.model import Diagnostic
+from ferrotile.syntax.document import Document
+from ferrotile.syntax.module import Module, parse_module
+from ferrotile.translation import KernelTranslation
+
+from ferrotile_runner.process import ProcessError
+from ferrotile_runner.report import KernelReport, Rung, RungResult, RungStatus, kernel_report
+from ferrotile_runner.rungs.assembled import assembled
+from ferrotile_runner.rungs.proved import proved
+from ferrotile_runner.rungs.simulated import simulated
+from ferrotile_runner.rungs.subject import Outcome, RungSkipped, Subject, attempt, instance_text
+from ferrotile_runner.rungs.translated import translated
+from ferrotile_runner.rungs.type_checked import type_checked
+from ferrotile_runner.session import Session
+from ferrotile_runner.toolchain import Toolchain
+
+CLIMBED: Mapping[Rung, Callable[[Session, Subject], str]] = MappingProxyType(
+    {
+        Rung.TYPE_CHECKED: type_checked,
+        Rung.ASSEMBLED: assembled,
+        Rung.PROVED: proved,
+        Rung.SIMULATED: simulated,
+    }
+)
+"""The rungs that need tools, in order. None depends on another: each is tried."""
+
+DEFAULT_TARGET = "sm_90"
+
+
+def _quiet(message: str) -> None:
+    """Progress that nobody watches."""
+
+
+def verify_kernel(
+    document: Document,
+    kernel: KernelTranslation,
+    rungs: Sequence[str],
+    toolchain: Toolchain,
+    progress: Callable[[str], None] = _quiet,
+    cancel: threading.Event | None = None,
+    *,
+    target: str = DEFAULT_TARGET,
+    session: Session | None = None,
+    module: Module | None = None,
+    file: str = "",
+) -> KernelReport:
+    """The report of one kernel on the named `rungs`; `translated` is always in it. With a `session`
+    compilers stay warm between kernels, without one they are started and stopped here. Never raises for
+    what a kernel or a tool does."""
+    if session is None:
+        with Session(toolchain) as own:
+            return verify_kernel(
+                document,
+                kernel,
+                rungs,
+                toolchain,
+                progress,
+                cancel,
+                target=target,
+                session=own,
+                module=module,
+                file=file,
+            )
+    module = parse_module(document) if module is None else module
+    function = next(
+        (f for f in module.functions if f.name_span == kernel.name_span), module.function(kernel.name)
+    )
+    subject = Subject(document, module, function, kernel, target, cancel or threading.Event())
+    results: dict[Rung, RungResult] = {Rung.TRANSLATED: translated(kernel)}
+    diagnostics: list[Diagnostic] = []
+    for rung in Rung:
+        if rung is Rung.TRANSLATED or rung.value not in rungs:
+            continue
+        outcome = _climb(rung, session, subject, results, progress)
+        results[rung] = _with_instance(outcome.result, kernel)
+        diagnostics.extend(outcome.diagnostics)
+    return kernel_report(document, kernel, results, tuple(diagnostics), file)
+
+
+def _climb(
+    rung: Rung,
+    session: Session,
+    subject: Subject,
+    below: Mapping[Rung, RungResult],
+    progress: Callable[[str], None],
+) -> Outcome:
+    if below[Rung.TRANSLATED].status is not RungStatus.PASSED:
+        return Outcome(RungResult(RungStatus.SKIPPED, "not translated"))
+    climb = CLIMBED.get(rung)
+    if climb is None:
+        return Outcome(
+            RungResult(RungStatus.SKIPPED, "needs an NVIDIA GPU: use `ferrotile run --backend cuda`")
+        )
+    progress(f"{subject.kernel.name}: {rung.value}")
+    return attempt(lambda: climb(session, subject), subject)
+
+
+def _with_instance(result: RungResult, kernel: KernelTranslation) -> RungResult:
+    instance = instance_text(kernel)
+    if result.status is not RungStatus.PASSED or not instance:
+        return result
+    return RungResult(result.status, f"{instance}\n{result.detail}".strip(), result.ms, result.time_ratio)
+
+
+def verify_kernels(
+    document: Document,
+    kernels: Sequence[KernelTranslation],
+    rungs: Sequence[str],
+    toolchain: Toolchain,
+    progress: Callable[[str], None] = _quiet,
+    cancel: threading.Event | None = None,
+    *,
+    target: str = DEFAULT_TARGET,
+    session: Session | None = None,
+    file: str = "",
+) -> tuple[KernelReport, ...]:
+    """As `verify_kernel` for many kernels of one file: one `cargo check` for all of them."""
+    if session is None:
+        with Session(toolchain) as own:
+            return verify_kernels(
+                document, kernels, rungs, toolchain, progress, cancel, target=target, session=own, file=file
+            )
+    module = parse_module(document)
+    if Rung.TYPE_CHECKED.value in rungs:
+        progress("type-checking")
+        # Each kernel's own check meets the same trouble and reports it.
+        with contextlib.suppress(RungSkipped, ProcessError):
+            session.check_types([k.rust for k in kernels if k.rust is not None], cancel)
+    reports = []
+    for kernel in kernels:
+        if cancel is not None and cancel.is_set():
+            break
+        reports.append(
+            verify_kernel(
+                document,
+                kernel,
+                rungs,
+                toolchain,
+                progress,
+                cancel,
+                target=target,
+                session=session,
+                module=module,
+                file=file,
+            )
+        )
+    return tuple(reports)

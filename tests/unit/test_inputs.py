@@ -1,0 +1,115 @@
+"""Inputs: sizes that satisfy the hypotheses, hard values, strides, grids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ferrotile.program.dtypes import ALL, BF16, BOOL, F16, F32, I8, I32, U8
+from ferrotile.signatures.model import (
+    ArrayArgument,
+    ConstantArgument,
+    GridFactor,
+    ScalarArgument,
+    Signature,
+    Source,
+)
+from ferrotile_runner.inputs import cases, describe, facts_of, hard, numpy_dtype, special_values, symbols
+
+U = Source.DIRECTIVE
+MATMUL = Signature(
+    "matmul",
+    (
+        ArrayArgument("a", F16, ("M", "K"), U),
+        ArrayArgument("b", F16, ("K", "N"), U),
+        ArrayArgument("c", F16, ("M", "N"), U),
+        ScalarArgument("scale", F32, U),
+        ScalarArgument("K", I32, U),
+        ConstantArgument("TM", 64, U),
+    ),
+    ((GridFactor("M", 64), GridFactor("N", 32)),),
+)
+
+
+def test_cases_cover_tails_whole_tiles_hard_values_and_strides() -> None:
+    made = list(cases(MATMUL, tiles={"K": 16}))
+    sizes = [c.sizes for c in made]
+    assert {"M": 65, "N": 33, "K": 17}.items() <= sizes[0].items()
+    assert {"M": 128, "N": 64, "K": 32}.items() <= sizes[1].items()
+    assert any(s["M"] < 64 for s in sizes)
+    assert [c.name for c in made[-2:]] == ["hard values", "strided arrays"]
+    assert np.isnan(made[-2].arrays["a"].astype(np.float32)).any()
+    assert not made[-1].arrays["a"].flags.c_contiguous
+    for case in made:
+        m, n, k = (case.sizes[x] for x in "MNK")
+        assert case.arrays["a"].shape == (m, k) and case.arrays["c"].shape == (m, n)
+        assert case.grid == (-(-m // 64) * -(-n // 32), 1, 1)
+        assert case.scalars["K"] == k and isinstance(case.scalars["scale"], float)
+    assert describe(made[0]).startswith("one tile and one element: M=65")
+
+
+def test_the_same_seed_gives_the_same_inputs() -> None:
+    one, two = (next(iter(cases(MATMUL, seed=3))) for _ in range(2))
+    assert all(np.array_equal(one.arrays[k], two.arrays[k]) for k in one.arrays)
+    assert not np.array_equal(one.arrays["a"].ravel()[:9], one.arrays["b"].ravel()[:9])
+
+
+ROWS = Signature(
+    "rows",
+    (ArrayArgument("x", F32, ("M", "N"), U), ConstantArgument("TN", 1024, U)),
+    ((GridFactor("M"),), (GridFactor("B"),)),
+)
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "holds"),
+    [
+        ("cdiv(N, 1024) = 1", lambda s: 1 <= s["N"] <= 1024),
+        ("cdiv(N, 64) = 3", lambda s: 128 < s["N"] <= 192),
+        ("N = 1000", lambda s: s["N"] == 1000),
+        ("N % 48 = 0", lambda s: s["N"] % 48 == 0),
+        ("N <= 7", lambda s: s["N"] <= 7),
+        ("N < 7", lambda s: s["N"] < 7),
+        ("N >= 5000", lambda s: s["N"] >= 5000),
+        ("M = N", lambda s: s["M"] == s["N"]),
+    ],
+)
+def test_hypotheses_are_satisfied(hypothesis: str, holds: object) -> None:
+    assert callable(holds)
+    made = list(cases(ROWS, (hypothesis,), {"N": 1024}))
+    assert made and all(holds(c.sizes) for c in made)
+    assert facts_of((hypothesis,)).open == ()
+
+
+def test_facts_about_the_grid() -> None:
+    assert all(c.grid[1] == 1 for c in cases(ROWS, ("bid.y = 0",)))
+    assert facts_of(("out is contiguous",)).contiguous
+    assert all(c.name != "strided arrays" for c in cases(ROWS, ("out is contiguous",)))
+    assert facts_of(("moon is full",)).open == ("moon is full",)
+    free = Signature("rows", ROWS.arguments)
+    assert list(cases(free)) == []
+    assert {c.grid for c in cases(free, ("grid.x = cdiv(N, 1024)",), {"N": 1024})} == {
+        (2, 1, 1), (1, 1, 1), (3, 1, 1)
+    }  # fmt: skip
+
+
+def test_a_constant_fixes_the_extent_that_it_names() -> None:
+    signature = Signature(
+        "k",
+        (ArrayArgument("x", F32, ("N", 3), U), ConstantArgument("N", 1000, U)),
+        ((GridFactor("N", 128),),),
+    )
+    made = list(cases(signature))
+    assert all(c.arrays["x"].shape == (1000, 3) and c.grid == (8, 1, 1) for c in made)
+    assert symbols(signature) == ("N",)
+
+
+def test_values_of_every_type() -> None:
+    rng = np.random.default_rng(0)
+    for dtype in ALL:
+        values = hard(rng, (64,), dtype, 5)
+        assert values.dtype == numpy_dtype(dtype)
+    assert special_values(BOOL).size == 0
+    assert special_values(I8).tolist() == [-128, 127, 126, 0, 1]
+    assert special_values(U8).tolist() == [0, 255, 254, 0, 1]
+    bf16 = special_values(BF16).astype(np.float32)
+    assert np.isnan(bf16[0]) and np.isposinf(bf16[1]) and np.isfinite(bf16[5]) and bf16[8] > 0

@@ -1,0 +1,96 @@
+"""What a slice holds and what it leaves out."""
+
+from __future__ import annotations
+
+import math
+
+from ferrotile.syntax.document import Document
+from ferrotile.syntax.module import parse_module
+from ferrotile_runner.slice import Slice, slice_source
+
+TEXT = '''"""A file."""
+from __future__ import annotations
+import os, math
+import torch
+import cuda.tile as ct
+from cuda.tile import load as ld, store
+
+SCALE = 2.0
+FACTOR = SCALE * math.pi
+OTHER = os.environ["HOME"]
+launched = torch.zeros(3).cuda()
+
+
+def helper(t):
+    return t * FACTOR
+
+
+def unused(t):
+    return t
+
+
+@ct.kernel(occupancy=2)
+def k(x: torch.Tensor, y: "torch.Tensor", N: ct.Constant[int]) -> None:
+    SHADOW = ld(x, index=(0,), shape=(N,))  # a comment
+    ct.store(y, index=(0,), tile=helper(SHADOW))
+
+
+print("the file runs")
+'''
+
+
+def made(text: str, name: str = "k") -> Slice:
+    module = parse_module(Document(text))
+    function = module.function(name)
+    assert function is not None
+    return slice_source(module, function)
+
+
+def test_kernel_helpers_constants_and_imports_only() -> None:
+    text = made(TEXT).text
+    for kept in ("import math", "import cuda.tile as ct", "from cuda.tile import load as ld", "SCALE = 2.0",
+                 "FACTOR = SCALE * math.pi", "def helper", "@ct.kernel(occupancy=2)", "# a comment"):  # fmt: skip
+        assert kept in text
+    for gone in ("torch.zeros", "import os", "import torch", "OTHER", "unused", "print", "store\n", "torch.Tensor)"):
+        assert gone not in text
+    assert made(TEXT).missing == ()
+
+
+def test_lines_lead_back_to_the_file() -> None:
+    result = made(TEXT)
+    lines, file = result.text.split("\n"), TEXT.split("\n")
+    assert len(result.lines) == result.text.count("\n")
+    for at, line in enumerate(lines[:-1]):
+        source = result.lines[at]
+        if source is not None and not line.startswith(("import", "from")):
+            assert line.rstrip()[-12:] in file[source] or "torch" in file[source]
+    kernel = next(i for i, line in enumerate(lines) if "ld(x" in line)
+    assert result.file_line(kernel) == next(i for i, line in enumerate(file) if "ld(x" in line)
+    assert result.file_line(10**6) == result.lines[-1]
+
+
+def test_foreign_annotations_are_blanked_in_place() -> None:
+    line = next(row for row in made(TEXT).text.split("\n") if row.startswith("def k"))
+    original = next(row for row in TEXT.split("\n") if row.startswith("def k"))
+    assert line.index("N:") == original.index("N:")
+    assert "ct.Constant[int]" in line and "torch" not in line.split('"')[0]
+
+
+def test_the_slice_runs_alone() -> None:
+    text = TEXT.replace("@ct.kernel(occupancy=2)\n", "").replace("N: ct.Constant[int]", "N")
+    text = text.replace("ld(x, index=(0,), shape=(N,))", "x").replace(
+        "ct.store(y, index=(0,), tile=helper(SHADOW))", "return helper(SHADOW)"
+    )
+    scope: dict[str, object] = {}
+    exec(made(text).text, scope)
+    kernel = scope["k"]
+    assert callable(kernel) and kernel(1.0, None, 4) == 2 * math.pi
+
+
+def test_names_that_nothing_defines_are_told() -> None:
+    assert made("import torch\ndef k(x):\n    return torch.add(x, y)\n").missing == ("torch", "y")
+
+
+def test_functions_under_if_are_dedented() -> None:
+    text = "if True:\n    def k(x):\n        return x\n"
+    assert made(text).text == "def k(x):\n    return x\n"

@@ -1,0 +1,152 @@
+"""Run-time branches: two blocks, the variables that differ after them, and what each yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ferrotile.frontends.cutile.conversion import convert, operand
+from ferrotile.frontends.cutile.environment import Context
+from ferrotile.frontends.cutile.merging import Leaf, Mismatch, merge, side_value, try_merge
+from ferrotile.frontends.cutile.values import (
+    Abstract,
+    Const,
+    DTypeOf,
+    Function,
+    Tile,
+    TupleOf,
+    Unusable,
+    describe,
+)
+from ferrotile.program import dtypes
+from ferrotile.program.ir import Block, End, If, Statement, Terminator, Value
+
+YIELD = Terminator(End.YIELD)
+
+
+def truth(ctx: Context, test: Abstract) -> bool | Value:
+    """A constant condition's truth (which pins it), or a rank-0 bool."""
+    match test:
+        case Const():
+            return bool(ctx.literal(test))
+        case TupleOf(items=items):
+            return bool(items)
+        case DTypeOf() | Function():
+            return True
+    value = operand(ctx, test, "condition")
+    assert isinstance(value, Tile)
+    if value.type.rank:
+        raise ctx.refused("FT209", f"a condition must be a scalar, not {describe(value)}: use `ct.where`")
+    return convert(ctx, value.value, dtypes.BOOL)
+
+
+def choose(ctx: Context, test: Abstract, then: Callable[[], Abstract], otherwise: Callable[[], Abstract]) -> Abstract:
+    """The value of `then() if test else otherwise()`; a constant test evaluates one side only."""
+    condition = truth(ctx, test)
+    if isinstance(condition, bool):
+        return then() if condition else otherwise()
+    span = ctx.span
+    sides: tuple[list[Statement], list[Statement]] = ([], [])
+    with ctx.builder.block(sides[0]):
+        first = then()
+    with ctx.builder.block(sides[1]):
+        second = otherwise()
+    leaves: list[Leaf] = []
+    try:
+        merged = merge(ctx, first, second, leaves)
+    except Mismatch as mismatch:
+        raise ctx.refused("FT207", f"the type of the value depends on the path taken: {mismatch}") from None
+    blocks = []
+    for side, statements in enumerate(sides):
+        with ctx.builder.block(statements):
+            values = tuple(side_value(ctx, leaf, side) for leaf in leaves)
+        blocks.append(Block(tuple(statements), Terminator(End.YIELD, values)))
+    ctx.builder.append(If(condition, blocks[0], blocks[1], tuple(x.result for x in leaves), span))
+    return merged
+
+
+def branch(
+    ctx: Context,
+    condition: Value,
+    then: Callable[[], Terminator | None],
+    otherwise: Callable[[], Terminator | None],
+) -> Terminator | None:
+    """An `if` statement. Gives the terminator that the rest of the block has, None when it goes on."""
+    span = ctx.span
+    frame = ctx.frame
+    before = frame.variables
+    sides: tuple[list[Statement], list[Statement]] = ([], [])
+    ends: list[Terminator | None] = []
+    variables: list[dict[str, Abstract]] = []
+    for statements, run in zip(sides, (then, otherwise), strict=True):
+        frame.variables = dict(before)
+        with ctx.builder.block(statements):
+            ends.append(run())
+        variables.append(frame.variables)
+    frame.variables = dict(before)
+    leaves: list[Leaf] = []
+    after: Terminator | None = None
+    if ends[0] is not None and ends[1] is not None:
+        return _both_end(ctx, condition, sides, (ends[0], ends[1]))
+    if ends[0] is None and ends[1] is None:
+        for name in dict.fromkeys((*variables[0], *variables[1])):
+            missing = Unusable("FT202", f"`{name}` may be undefined here: it is set on one path only")
+            a, b = (v.get(name, missing) for v in variables)
+            frame.variables[name] = try_merge(ctx, a, b, leaves, name)
+            _name_results(ctx, frame.variables[name], name)
+    else:
+        survivor = 0 if ends[0] is None else 1
+        for name, value in variables[survivor].items():
+            frame.variables[name] = _escape(ctx, value, before.get(name), leaves)
+            _name_results(ctx, frame.variables[name], name)
+    blocks = []
+    for side, statements in enumerate(sides):
+        end = ends[side]
+        if end is None:
+            with ctx.builder.block(statements):
+                end = Terminator(End.YIELD, tuple(side_value(ctx, leaf, side) for leaf in leaves))
+        blocks.append(Block(tuple(statements), end))
+    ctx.builder.append(If(condition, blocks[0], blocks[1], tuple(x.result for x in leaves), span))
+    return after
+
+
+def _name_results(ctx: Context, value: Abstract, name: str) -> None:
+    if isinstance(value, Tile):
+        ctx.builder.name(value.value, name)
+
+
+def _escape(ctx: Context, value: Abstract, before: Abstract | None, leaves: list[Leaf]) -> Abstract:
+    """A value that leaves the one branch that goes on: its run-time parts become results."""
+    if value == before:
+        return value
+    match value:
+        case TupleOf(items=items):
+            return TupleOf(tuple(_escape(ctx, i, None, leaves) for i in items))
+        case Tile():
+            result = ctx.builder.fresh(value.value.type)
+            leaves.append(Leaf(result, (value, value)))
+            return Tile(result)
+        case _:
+            return value
+
+
+def _both_end(
+    ctx: Context,
+    condition: Value,
+    sides: tuple[list[Statement], list[Statement]],
+    ends: tuple[Terminator, Terminator],
+) -> Terminator:
+    """Neither branch goes on: the second one's end moves behind the `if`, so that every block has one end."""
+    first, second = ends
+    results = tuple(ctx.builder.fresh(v.type) for v in second.values)
+    alike = first.kind is second.kind
+    then_end = Terminator(End.YIELD, first.values) if alike else first
+    ctx.builder.append(
+        If(
+            condition,
+            Block(tuple(sides[0]), then_end),
+            Block(tuple(sides[1]), Terminator(End.YIELD, second.values)),
+            results,
+            ctx.span,
+        )
+    )
+    return Terminator(second.kind, results)

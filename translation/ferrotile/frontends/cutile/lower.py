@@ -1,0 +1,187 @@
+"""Lowers one kernel under one signature to a kernel program."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+
+from ferrotile.diagnostics.catalogue import diagnostic
+from ferrotile.diagnostics.model import Diagnostic, Severity
+from ferrotile.frontends.cutile.discover import kernel_decorator
+from ferrotile.frontends.cutile.environment import Context, Frame, Poisoned, Refused
+from ferrotile.frontends.cutile.expressions import evaluate
+from ferrotile.frontends.cutile.statements import RETURN, assigned_names, function_value, run
+from ferrotile.frontends.cutile.values import Abstract, Array, Const, Function, Tile, TupleOf, Unusable
+from ferrotile.passes.uses import eliminate_dead, operations
+from ferrotile.program.ir import Block, Constant, Parameter, Program, Value
+from ferrotile.program.types import ArrayType, Shape, TileType, ViewType
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
+from ferrotile.syntax.module import FunctionSource, Module
+
+_MAX_DEPTH = 60
+_HINTS = ("occupancy", "num_ctas", "num_worker_warps")
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The program, or None when there is an error among the diagnostics."""
+
+    program: Program | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def lower_kernel(module: Module, kernel: FunctionSource, signature: Signature) -> Lowered:
+    """Never raises on user code: what is unforeseen becomes FT900."""
+    try:
+        return _lower(module, kernel, signature)
+    except RecursionError:
+        found = diagnostic("FT301", "the kernel is nested too deeply to interpret", kernel.name_span)
+    except Exception as error:
+        message = f"the translator failed on this kernel: {type(error).__name__}: {error}"
+        found = diagnostic("FT900", message, kernel.name_span)
+    return Lowered(None, (found,))
+
+
+def _lower(module: Module, kernel: FunctionSource, signature: Signature) -> Lowered:
+    ctx = Context(module, _inline)
+    frame = Frame({}, _locals(kernel.node), is_kernel=True)
+    parameters: list[Parameter] = []
+    for argument in signature.arguments:
+        match argument:
+            case ArrayArgument(name=name, dtype=dtype, extents=extents):
+                value = ctx.builder.fresh(ArrayType(dtype, len(extents)), name)
+                parameters.append(Parameter(name, value))
+                frame.variables[name] = Array(value, name)
+            case ScalarArgument(name=name, dtype=dtype):
+                value = ctx.builder.fresh(TileType(dtype), name)
+                parameters.append(Parameter(name, value))
+                frame.variables[name] = Tile(value)
+            case ConstantArgument(name=name, value=constant):
+                symbol = name if isinstance(constant, int) else None
+                frame.variables[name] = Const(constant, symbol)
+    ctx.frame = frame
+    end = run(ctx, kernel.node.body)
+    body = ctx.builder.named(Block(ctx.builder.statements, end or RETURN))
+    program = Program(
+        name=kernel.name,
+        parameters=tuple(replace(p, value=ctx.builder.named_value(p.value)) for p in parameters),
+        constants=(),
+        body=body,
+        span=kernel.span,
+        name_span=kernel.name_span,
+        hints=_hints(ctx, module, kernel),
+    )
+    diagnostics = tuple(ctx.diagnostics)
+    if any(d.severity is Severity.ERROR for d in diagnostics):
+        return Lowered(None, diagnostics)
+    program = eliminate_dead(program)
+    return Lowered(replace(program, constants=_constants(program, signature, ctx.pinned)), diagnostics)
+
+
+def _locals(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    arguments = node.args
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    if isinstance(node, ast.FunctionDef):
+        names.update(assigned_names(node.body))
+    return frozenset(names)
+
+
+def _hints(ctx: Context, module: Module, kernel: FunctionSource) -> tuple[tuple[str, int], ...]:
+    decorator = kernel_decorator(module, kernel)
+    found: list[tuple[str, int]] = []
+    if isinstance(decorator, ast.Call):
+        for keyword in decorator.keywords:
+            if keyword.arg not in _HINTS:
+                continue
+            try:
+                value = evaluate(ctx, keyword.value)
+            except (Refused, Poisoned):
+                continue
+            if isinstance(value, Const) and isinstance(value.value, int):
+                found.append((keyword.arg, value.value))
+    return tuple(found)
+
+
+def _constants(program: Program, signature: Signature, pinned: set[str]) -> tuple[Constant, ...]:
+    """The constant parameters that the program names, in signature order."""
+    used: set[str] = set()
+    for operation in operations(program.body):
+        name = operation.attribute("name")
+        if operation.opcode == "const_param" and isinstance(name, str):
+            used.add(name)
+        for value in (*operation.operands, *operation.results):
+            used.update(_symbols(value))
+    return tuple(
+        Constant(a.name, a.value, a.name in pinned)
+        for a in signature.arguments
+        if isinstance(a, ConstantArgument) and a.name in used and isinstance(a.value, int)
+    )
+
+
+def _symbols(value: Value) -> set[str]:
+    shape: Shape = ()
+    match value.type:
+        case TileType(shape=found):
+            shape = found
+        case ViewType(tile=found):
+            shape = found
+        case ArrayType():
+            pass
+    return {s.symbol for s in shape if s.symbol is not None}
+
+
+def _inline(
+    ctx: Context, function: Function, positional: tuple[Abstract, ...], keywords: dict[str, Abstract]
+) -> Abstract:
+    """A helper's body in place of its call; typed anew for each call."""
+    if ctx.depth >= _MAX_DEPTH:
+        raise ctx.refused("FT205", f"`{function.name}` is nested more than {_MAX_DEPTH} calls deep")
+    closure = function.closure if isinstance(function.closure, Frame) else None
+    frame = Frame(_bind(ctx, function, positional, keywords), _locals(function.node), closure=closure)
+    caller, span = ctx.frame, ctx.span
+    ctx.frame = frame
+    ctx.depth += 1
+    try:
+        if isinstance(function.node, ast.Lambda):
+            return evaluate(ctx, function.node.body)
+        return function_value(ctx, function.node.body)
+    finally:
+        ctx.frame, ctx.span = caller, span
+        ctx.depth -= 1
+
+
+def _bind(
+    ctx: Context, function: Function, positional: tuple[Abstract, ...], keywords: dict[str, Abstract]
+) -> dict[str, Abstract]:
+    arguments = function.node.args
+    if arguments.kwarg is not None:
+        raise ctx.refused("FT301", "helpers with `**` parameters have no translation yet")
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    bound: dict[str, Abstract] = dict(zip(names, positional, strict=False))
+    if arguments.vararg is not None:
+        bound[arguments.vararg.arg] = TupleOf(positional[len(names) :])
+    elif len(positional) > len(names):
+        raise ctx.refused("FT205", f"`{function.name}` takes {len(names)} arguments, {len(positional)} are given")
+    allowed = {a.arg for a in (*arguments.args, *arguments.kwonlyargs)}
+    for name, value in keywords.items():
+        if name not in allowed:
+            raise ctx.refused("FT205", f"`{function.name}` has no argument `{name}`")
+        if name in bound:
+            raise ctx.refused("FT205", f"`{function.name}` gets `{name}` twice")
+        bound[name] = value
+    defaults: dict[str, ast.expr] = dict(
+        zip(names[len(names) - len(arguments.defaults) :], arguments.defaults, strict=True)
+    )
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if default is not None:
+            defaults[argument.arg] = default
+    for name in (*names, *(a.arg for a in arguments.kwonlyargs)):
+        if name in bound:
+            continue
+        if name not in defaults:
+            raise ctx.refused("FT205", f"`{function.name}` misses its argument `{name}`")
+        bound[name] = evaluate(ctx, defaults[name])
+    for name, value in bound.items():
+        if isinstance(value, Unusable):
+            raise ctx.refused(value.code, f"`{name}` of `{function.name}`: {value.reason}")
+    return bound

@@ -1,0 +1,220 @@
+"""Statements of a kernel or helper body."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from ferrotile.frontends.cutile import branches
+from ferrotile.frontends.cutile.environment import Context, Poisoned, Refused
+from ferrotile.frontends.cutile.expressions import checked, evaluate, lookup, usable
+from ferrotile.frontends.cutile.loops import jump, run_for, run_while
+from ferrotile.frontends.cutile.operators import BINARY, operate
+from ferrotile.frontends.cutile.values import NONE, Abstract, Const, Function, Poison, Tile, TupleOf, describe
+from ferrotile.program.ir import End, Terminator
+
+RETURN = Terminator(End.RETURN)
+
+
+def run(ctx: Context, body: Sequence[ast.stmt]) -> Terminator | None:
+    """Interprets statements; gives how they end, None when control goes on. What is refused is
+    reported, and the names it would have set are poisoned."""
+    for statement in body:
+        try:
+            with ctx.at(statement):
+                end = _statement(ctx, statement)
+        except Refused as refused:
+            ctx.report(refused)
+            poison(ctx, statement)
+        except Poisoned:
+            poison(ctx, statement)
+        else:
+            if end is not None:
+                return end
+    return None
+
+
+def poison(ctx: Context, statement: ast.stmt) -> None:
+    for name in assigned_names([statement]):
+        ctx.frame.variables[name] = Poison()
+
+
+def assigned_names(body: Sequence[ast.stmt]) -> tuple[str, ...]:
+    """Names that the statements set in their own scope, in order of appearance."""
+    found: dict[str, None] = {}
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = None
+            return
+        if isinstance(node, (ast.Lambda, ast.GeneratorExp)):
+            return
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = None
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    for statement in body:
+        visit(statement)
+    return tuple(found)
+
+
+def contains_return(node: ast.AST) -> bool:
+    if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+        return False
+    return isinstance(node, ast.Return) or any(contains_return(c) for c in ast.iter_child_nodes(node))
+
+
+def _statement(ctx: Context, node: ast.stmt) -> Terminator | None:
+    handler = _TABLE.get(type(node))
+    if handler is None:
+        raise ctx.refused("FT201", f"`{type(node).__name__.lower()}` is not supported in a kernel")
+    return handler(ctx, node)
+
+
+def assign(ctx: Context, target: ast.expr, value: Abstract) -> None:
+    match target:
+        case ast.Name(id=name):
+            if isinstance(value, Tile):
+                ctx.builder.name(value.value, name)
+            ctx.frame.variables[name] = value
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            if any(isinstance(e, ast.Starred) for e in elements):
+                raise ctx.refused("FT201", "starred targets are not supported in a kernel")
+            if not isinstance(value, TupleOf):
+                raise ctx.refused("FT203", f"cannot unpack {describe(value)}")
+            if len(value.items) != len(elements):
+                raise ctx.refused("FT203", f"cannot unpack {len(value.items)} values into {len(elements)} names")
+            for element, item in zip(elements, value.items, strict=True):
+                assign(ctx, element, item)
+        case _:
+            raise ctx.refused(
+                "FT201", "only names can be assigned in a kernel: tiles and arrays are not changed in place"
+            )
+
+
+def _assign(ctx: Context, node: ast.stmt) -> None:
+    assert isinstance(node, ast.Assign)
+    value = usable(ctx, node.value)
+    for target in node.targets:
+        assign(ctx, target, value)
+
+
+def _annotated(ctx: Context, node: ast.stmt) -> None:
+    assert isinstance(node, ast.AnnAssign)
+    if node.value is not None:
+        assign(ctx, node.target, usable(ctx, node.value))
+
+
+def _augmented(ctx: Context, node: ast.stmt) -> None:
+    assert isinstance(node, ast.AugAssign)
+    if not isinstance(node.target, ast.Name):
+        raise ctx.refused("FT201", "only names can be assigned in a kernel")
+    with ctx.at(node.target):
+        left = checked(ctx, lookup(ctx, node.target), ctx.span)
+    right = usable(ctx, node.value)
+    assign(ctx, node.target, operate(ctx, BINARY[type(node.op)], left, right))
+
+
+def _expression(ctx: Context, node: ast.stmt) -> None:
+    assert isinstance(node, ast.Expr)
+    evaluate(ctx, node.value)
+
+
+def _if(ctx: Context, node: ast.stmt) -> Terminator | None:
+    assert isinstance(node, ast.If)
+    with ctx.at(node.test):
+        condition = branches.truth(ctx, usable(ctx, node.test))
+    if isinstance(condition, bool):
+        return run(ctx, node.body if condition else node.orelse)
+    return branches.branch(ctx, condition, lambda: run(ctx, node.body), lambda: run(ctx, node.orelse))
+
+
+def _for(ctx: Context, node: ast.stmt) -> Terminator | None:
+    assert isinstance(node, ast.For)
+    if node.orelse:
+        raise ctx.refused("FT201", "`for`-`else` is not supported in a kernel")
+    return run_for(ctx, node, run, assign, assigned_names(node.body))
+
+
+def _while(ctx: Context, node: ast.stmt) -> Terminator | None:
+    assert isinstance(node, ast.While)
+    if node.orelse:
+        raise ctx.refused("FT201", "`while`-`else` is not supported in a kernel")
+    return run_while(ctx, node, run, assigned_names(node.body))
+
+
+def _break(ctx: Context, node: ast.stmt) -> Terminator:
+    return jump(ctx, End.BREAK)
+
+
+def _continue(ctx: Context, node: ast.stmt) -> Terminator:
+    return jump(ctx, End.CONTINUE)
+
+
+def _return(ctx: Context, node: ast.stmt) -> Terminator:
+    assert isinstance(node, ast.Return)
+    if not ctx.frame.is_kernel:
+        raise ctx.refused("FT301", "`return` inside a loop of a helper has no translation yet")
+    if node.value is not None and usable(ctx, node.value) != NONE:
+        raise ctx.refused("FT203", "a kernel cannot return a value")
+    return RETURN
+
+
+def _pass(ctx: Context, node: ast.stmt) -> None:
+    """Nothing to do."""
+
+
+def _define(ctx: Context, node: ast.stmt) -> None:
+    assert isinstance(node, ast.FunctionDef)
+    if node.decorator_list:
+        raise ctx.refused("FT201", "decorators on nested functions are not supported")
+    ctx.frame.variables[node.name] = Function(node, ctx.frame)
+
+
+_TABLE: dict[type[ast.stmt], Callable[[Context, ast.stmt], Terminator | None]] = {
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Expr: _expression,
+    ast.If: _if,
+    ast.For: _for,
+    ast.While: _while,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.Return: _return,
+    ast.Pass: _pass,
+    ast.FunctionDef: _define,
+}
+
+
+def function_value(ctx: Context, body: Sequence[ast.stmt]) -> Abstract:
+    """The value that a helper's body returns. An early `return` makes the rest the other branch."""
+    for k, statement in enumerate(body):
+        rest = body[k + 1 :]
+        match statement:
+            case ast.Return(value=value):
+                with ctx.at(statement):
+                    return NONE if value is None else usable(ctx, value)
+            case ast.If() if contains_return(statement):
+                return _returning_if(ctx, statement, rest)
+        with ctx.at(statement):
+            _statement(ctx, statement)
+    return NONE
+
+
+def _returning_if(ctx: Context, node: ast.If, rest: Sequence[ast.stmt]) -> Abstract:
+    with ctx.at(node):
+        test = usable(ctx, node.test)
+        before = ctx.frame.variables
+
+        def side(body: Sequence[ast.stmt]) -> Callable[[], Abstract]:
+            def run_side() -> Abstract:
+                ctx.frame.variables = dict(before)
+                return function_value(ctx, [*body, *rest])
+
+            return run_side
+
+        if isinstance(test, Const):
+            return side(node.body if branches.truth(ctx, test) else node.orelse)()
+        return branches.choose(ctx, test, side(node.body), side(node.orelse))

@@ -1,0 +1,278 @@
+"""Loops, branches and the variables that they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Statement, Terminator, Value
+from ferrotile.rust.expressions import Unsupported, constant_code, tile_type
+from ferrotile.rust.layout import IF_WIDTH, Code, atom
+from ferrotile.rust.targets.cutile_0_5 import COMPARE_SCALAR, INVERSE
+from ferrotile.rust.values import Variable
+
+if TYPE_CHECKING:
+    from ferrotile.rust.statements import Body
+
+
+class Control:
+    """Emits structured control flow for a `Body`."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self._loop: tuple[For | Loop, list[Variable]] | None = None
+        self._targets: list[Variable] = []
+
+    def _carried(self, value: Value, wish: str, last: int, initial: Code, later: Sequence[Value]) -> Variable:
+        variable = self._body.scope.declare(wish, self._body.now, last, mutable=True)
+        kind = self._body.spelling.value(tile_type(value))
+        self._body.put(f"let mut {variable.name}: {kind} = ", initial)
+        self._body.variables.update((v.id, variable) for v in (value, *later))
+        return variable
+
+    def _start(self, loop: For | Loop) -> list[Variable]:
+        """Declares or takes over the variables of a loop's carries."""
+        variables = []
+        for k, argument in enumerate(loop.arguments):
+            initial = loop.initial[k]
+            held = self._body.variables.get(initial.id)
+            last = self._body.values.loop_last(loop, k)
+            free = held is not None and held.mutable and self._body.values.last_use(initial) <= self._body.now
+            free = free and sum(v.id == initial.id for v in loop.initial) == 1
+            if held is not None and free:
+                held.last = max(held.last, last)
+                variables.append(held)
+                continue
+            code = self._body.scalar(initial) if not tile_type(argument).shape else self._body.raw(initial)
+            wish = argument.name or loop.results[k].name or self._body.wish(initial)
+            variables.append(self._carried(argument, wish, last, code, ()))
+        for k, (argument, variable) in enumerate(zip(loop.arguments, variables, strict=True)):
+            self._body.variables[argument.id] = self._body.variables[loop.results[k].id] = variable
+            value = self._body.values.yielded_to(loop, k)
+            if value is not None:
+                self._body.variables[value.id] = variable
+        return variables
+
+    def for_(self, s: For) -> None:
+        """A counting loop."""
+        variables = self._start(s)
+        self._body.now = self._body.values.position[id(s)]
+        lower, upper = self._body.scalar(s.lower), self._body.scalar(s.upper)
+        step = self._body.values.defined.get(s.step.id)
+        span = f"{lower.text}..{upper.text}"
+        if not (isinstance(step, Operation) and step.opcode == "constant" and step.attribute("value") == 1):
+            by = self._body.scalar(s.step).text
+            span = f"({span}).step_by({by if by.isdigit() else f'{_receiver(by)} as usize'})"
+        used = self._body.values.counts[s.variable.id]
+        counter = self._body.scope.declare(
+            s.variable.name or "i", self._body.now, self._body.values.end[id(s)]
+        )
+        self._body.variables[s.variable.id] = counter
+        self._body.writer.line(f"for {counter.name if used else '_'} in {span} {{")
+        self._inside(s.body, variables, s)
+        self._body.writer.line("}")
+
+    def _inside(self, body: Block, variables: list[Variable], loop: For | Loop, skip: int = 0) -> None:
+        self._body.writer.deeper()
+        outer = self._loop
+        self._loop = (loop, variables)
+        self._body.block(Block(body.statements[skip:], body.terminator))
+        self._end(body.terminator, True)
+        self._loop = outer
+        self._body.writer.back()
+
+    def _end(self, end: Terminator, top: bool) -> None:
+        if end.kind in (End.CONTINUE, End.BREAK) or (top and end.kind is End.YIELD):
+            if self._loop is None:
+                return
+            _, variables = self._loop
+            self._copy(variables, end.values)
+            if end.kind is End.BREAK:
+                self._body.writer.line("break;")
+            elif not top:
+                self._body.writer.line("continue;")
+        elif end.kind is End.RETURN and self._loop is not None:
+            raise Unsupported(
+                "FT302", "`return` inside a loop has no form in cutile 0.5.", self._body.writer.span
+            )
+
+    def _copy(self, variables: Sequence[Variable], values: Sequence[Value]) -> None:
+        """Assigns all at once: no variable is overwritten while another still reads it."""
+        pending: list[tuple[Variable, Code]] = []
+        for variable, value in zip(variables, values, strict=True):
+            if self._body.variables.get(value.id) is not variable:
+                pending.append(
+                    (
+                        variable,
+                        self._body.scalar(value) if not tile_type(value).shape else self._body.raw(value),
+                    )
+                )
+        while pending:
+            reads = [c.text for _, c in pending]
+            ready = next((p for p in pending if p[0].name not in (t for t in reads if t != p[1].text)), None)
+            if ready is None:
+                variable, _code = pending[0]
+                saved = self._body.scope.temporary(variable.name)
+                self._body.writer.line(f"let {saved} = {variable.name};")
+                pending = [(v, atom(saved) if c.text == variable.name else c) for v, c in pending]
+                continue
+            pending.remove(ready)
+            self._body.put(f"{ready[0].name} = ", ready[1])
+
+    def loop(self, s: Loop) -> None:
+        """A `while` or `loop`."""
+        variables = self._start(s)
+        skip = self._while_head(s)
+        if skip is None:
+            self._body.writer.line("loop {")
+            skip = 0
+        self._inside(s.body, variables, s, skip)
+        self._body.writer.line("}")
+
+    def _while_head(self, s: Loop) -> int | None:
+        """Writes `while c {` if the body starts with the exit test alone; how many statements that covers."""
+        for position, first in enumerate(s.body.statements):
+            if isinstance(first, Operation):
+                if (
+                    first.results
+                    and self._body.values.is_inline(first.result)
+                    and first.opcode != "load_view"
+                ):
+                    continue
+                return None
+            if (
+                not isinstance(first, If)
+                or first.results
+                or first.then.statements
+                or first.otherwise.statements
+            ):
+                return None
+            leave = first.otherwise.terminator
+            if first.then.terminator.kind is not End.YIELD or leave.kind is not End.BREAK:
+                return None
+            if tuple(v.id for v in leave.values) != tuple(a.id for a in s.arguments):
+                return None
+            before = len(self._body.writer.lines)
+            condition = self._body.scalar(first.condition)
+            if len(self._body.writer.lines) != before:
+                del self._body.writer.lines[before:], self._body.writer.spans[before:]
+                return None
+            self._body.put("while ", condition, " {")
+            return position + 1
+        return None
+
+    def if_(self, s: If) -> None:
+        """A branch, with or without results."""
+        if len(s.results) > 1:
+            self._declare_results(s)
+        elif len(s.results) == 1 and self._value_if(s):
+            return
+        elif len(s.results) == 1:
+            self._declare_results(s)
+        condition = self._body.scalar(s.condition)
+        then, otherwise = s.then, s.otherwise
+        if self._empty(then) and not self._empty(otherwise):
+            condition = self._negated(s.condition, condition)
+            then, otherwise = otherwise, then
+        self._body.put("if ", condition, " {")
+        self._branch(then, s)
+        if not self._empty(otherwise):
+            self._body.writer.line("} else {")
+            self._branch(otherwise, s)
+        self._body.writer.line("}")
+
+    def _empty(self, block: Block) -> bool:
+        if block.terminator.kind is not End.YIELD or self._visible(block.statements):
+            return False
+        return all(self._body.variables.get(v.id) is not None and self._body.variables[v.id] is r
+                   for v, r in zip(block.terminator.values, self._targets, strict=False))  # fmt: skip
+
+    def _visible(self, statements: Sequence[Statement]) -> bool:
+        return any(
+            not (isinstance(s, Operation) and len(s.results) == 1 and self._body.values.is_inline(s.result))
+            for s in statements
+        )
+
+    def _branch(self, block: Block, s: If) -> None:
+        targets = [self._body.variables[r.id] for r in s.results]
+        self._body.writer.deeper()
+        self._body.block(block)
+        if block.terminator.kind is End.YIELD:
+            self._copy(targets, block.terminator.values)
+        else:
+            self._end(block.terminator, False)
+        self._body.writer.back()
+        self._targets = targets
+
+    def _negated(self, value: Value, code: Code) -> Code:
+        source = self._body.values.defined.get(value.id)
+        if isinstance(source, Operation) and source.opcode == "cmpi" and self._body.values.is_inline(value):
+            symbol = COMPARE_SCALAR[str(source.attribute("predicate"))]
+            left, right = (self._body.scalar(v).text for v in source.operands)
+            return Code(f"{left} {INVERSE[symbol]} {right}", 4)
+        return Code(f"{code.text if code.precedence > 4 else f'({code.text})'} == false", 4)
+
+    def _declare_results(self, s: If) -> None:
+        targets: list[Variable] = []
+        for k, result in enumerate(s.results):
+            ends = (s.otherwise.terminator, s.then.terminator)
+            outside = [t.values[k] for t in ends if t.kind is End.YIELD and self._outside(t.values[k])]
+            kind = tile_type(result)
+            if outside:
+                initial = self._body.scalar(outside[0]) if not kind.shape else self._body.raw(outside[0])
+            elif kind.shape:
+                initial = constant_code(self._body.operands, 0, kind.dtype, kind.shape)
+            else:
+                initial = atom(
+                    "false" if kind.dtype.name == "bool" else "0.0" if kind.dtype.is_float else "0"
+                )
+            if result.id in self._body.variables:
+                variable = self._body.variables[result.id]
+                self._body.put(f"{variable.name} = ", initial)
+            else:
+                name = result.name or (outside[0].name if outside else None) or "r"
+                variable = self._carried(result, name, self._body.values.last_use(result), initial, ())
+            targets.append(variable)
+        self._targets = targets
+
+    def _outside(self, value: Value) -> bool:
+        return value.id in self._body.variables or self._body.values.is_free(value)
+
+    def _value_if(self, s: If) -> bool:
+        """`let x = if c { a } else { b };`"""
+        (result,) = s.results
+        if End.YIELD is not s.then.terminator.kind or End.YIELD is not s.otherwise.terminator.kind:
+            return False
+        condition = self._body.scalar(s.condition)
+        variable = self._body.variables.get(result.id)
+        kind = tile_type(result)
+        if variable is None:
+            variable = self._body.scope.declare(
+                self._body.wish(result), self._body.now, self._body.values.last_use(result)
+            )
+            head = f"let {variable.name}: {self._body.spelling.value(kind)} = "
+        else:
+            head = f"{variable.name} = "
+        simple = not self._visible(s.then.statements) and not self._visible(s.otherwise.statements)
+        if simple:
+            a, b = (self._body.raw(t.terminator.values[0]).text for t in (s.then, s.otherwise))
+            short = f"if {condition.text} {{ {a} }} else {{ {b} }}"
+            if len(short) <= IF_WIDTH and self._body.writer.indent + len(head) + len(short) < 100:
+                self._body.writer.line(f"{head}{short};")
+                self._body.variables[result.id] = variable
+                return True
+        self._body.writer.line(f"{head}if {condition.text} {{")
+        for branch, close in ((s.then, "} else {"), (s.otherwise, "};")):
+            self._body.writer.deeper()
+            self._body.block(branch)
+            value = branch.terminator.values[0]
+            self._body.put("", self._body.scalar(value) if not kind.shape else self._body.raw(value), "")
+            self._body.writer.back()
+            self._body.writer.line(close)
+        self._body.variables[result.id] = variable
+        return True
+
+
+def _receiver(text: str) -> str:
+    simple = text.replace("_", "").replace(".", "").replace("()", "").isalnum() or text.endswith(")")
+    return text if simple and " " not in text else f"({text})"
