@@ -27,9 +27,7 @@ class Difference:
         if self.worst is None:
             return "bit-equal"
         place = ", ".join(map(str, self.worst))
-        return (
-            f"[{place}]: {self.expected} and {self.actual} (error {self.error:.3g}, allowed {self.bound:.3g})"
-        )
+        return f"[{place}]: {self.expected} and {self.actual} (error {self.error:.3g}, allowed {self.bound:.3g})"
 
 
 def tolerance(dtype: np.dtype[np.generic], depth: int, scale: Array) -> Array:

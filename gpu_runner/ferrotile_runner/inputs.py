@@ -75,7 +75,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (rf"{_NAME} *% *(\d+) *={{1,2}} *0", "multiple"),
     (rf"{_NAME} *={{1,2}} *{_NAME}", "equal"),
     (r"bid\.([xyz]) *={1,2} *0", "axis"),
-    (rf"grid\.([xyz]) *={{1,2}} *cdiv\((\w+), *(\d+)\)", "grid"),
+    (r"grid\.([xyz]) *={1,2} *cdiv\((\w+), *(\d+)\)", "grid"),
     (r"grid\.([xyz]) *={1,2} *(\w+)", "grid"),
     (r"grid\.[xyz] is Rust grid\.[xyz]", "renamed"),
     (r"extents >= 1|index arithmetic does not overflow", "always"),
@@ -218,9 +218,7 @@ def special_values(dtype: DType) -> Array:
         return np.zeros(0, np.bool_)
     if not is_float(numpy):
         bits = dtype.bits
-        low, high = (
-            (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.kind is Kind.SIGNED else (0, 2**bits - 1)
-        )
+        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.kind is Kind.SIGNED else (0, 2**bits - 1)
         return np.array([low, high, high - 1, 0, 1], numpy)
     has = limits(numpy)
     with np.errstate(all="ignore"):

@@ -65,7 +65,7 @@ def write_plan(
     host: HostClient,
     python: PythonCompiler,
 ) -> Path:
-    """Compiles both sides of a translated kernel for `target` and writes `NAME.json` and both cubins to `folder`.
+    """Compiles both sides of a kernel for `target` and writes `NAME.json` and both cubins to `folder`.
 
     Raises `HostError`, `PythonCompileError` or `ProcessError` when a side cannot be compiled, ValueError for a kernel that
     is not translated or whose grid is unknown.
@@ -73,6 +73,8 @@ def write_plan(
     signature, entry = kernel.signature, kernel.entry
     if signature is None or entry is None or kernel.rust is None or signature.grid is None:
         raise ValueError(f"{kernel.name}: needs a translation and a known grid")
+    if any(d.code == "FT402" for d in kernel.diagnostics):
+        raise ValueError(f"{kernel.name}: arrays updated in place have no initial values in a plan yet")
     divisors = specialization(signature, sizes)
     original = python.cubin(source_slice, kernel.name, signature, target, specialization=divisors)
     strides = {p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
@@ -93,8 +95,11 @@ def write_plan(
             case ArrayArgument(name=name, dtype=dtype, extents=extents):
                 shapes[name] = [_extent(e, sizes) for e in extents]
                 role = "out" if name in written else "in"
-                array = {"kind": "array", "name": name, "dtype": dtype.name, "shape": shapes[name], "role": role}
-                parameters.append(array | ({"tile": tiles[name]} if name in tiles else {}))
+                array: dict[str, object] = {"kind": "array", "name": name, "role": role}
+                array |= {"dtype": dtype.name, "shape": shapes[name]}
+                if name in tiles:
+                    array["tile"] = tiles[name]
+                parameters.append(array)
             case ScalarArgument(name=name, dtype=dtype):
                 parameters.append({"kind": "scalar", "name": name, "dtype": dtype.name, "value": scalars[name]})
             case ConstantArgument():

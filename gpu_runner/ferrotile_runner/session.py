@@ -135,9 +135,7 @@ class Session:
                 if error.line is not None and (line := made.file_line(error.line - 1)) is not None:
                     start = subject.document.lines.line_start(line)
                     span = type(span)(start, subject.document.lines.line_end(line))
-                raise RungFailure(
-                    "FT504", f"cuTile Python refuses the original: {error.message}", span
-                ) from error
+                raise RungFailure("FT504", f"cuTile Python refuses the original: {error.message}", span) from error
             self._entries[key] = self._read(compiled.data, name)
         return self._entries[key]
 

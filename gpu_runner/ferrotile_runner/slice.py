@@ -135,11 +135,7 @@ def _import_text(statement: ast.Import | ast.ImportFrom, needed: set[str]) -> tu
         root = (statement.module or "").split(".")[0]
         if statement.level or root not in IMPORTABLE:
             return set(), ""
-        kept = [
-            a
-            for a in statement.names
-            if a.name == "*" or root == "__future__" or (a.asname or a.name) in needed
-        ]
+        kept = [a for a in statement.names if a.name == "*" or root == "__future__" or (a.asname or a.name) in needed]
     else:
         kept = [
             a
@@ -148,13 +144,9 @@ def _import_text(statement: ast.Import | ast.ImportFrom, needed: set[str]) -> tu
         ]
     if not kept:
         return set(), ""
-    names = {
-        a.asname or (a.name if isinstance(statement, ast.ImportFrom) else a.name.split(".")[0]) for a in kept
-    }
+    names = {a.asname or (a.name if isinstance(statement, ast.ImportFrom) else a.name.split(".")[0]) for a in kept}
     made: ast.stmt = (
-        ast.ImportFrom(statement.module, kept, 0)
-        if isinstance(statement, ast.ImportFrom)
-        else ast.Import(kept)
+        ast.ImportFrom(statement.module, kept, 0) if isinstance(statement, ast.ImportFrom) else ast.Import(kept)
     )
     return names, ast.unparse(made) + "\n"
 

@@ -71,9 +71,7 @@ def verify_kernel(
                 file=file,
             )
     module = parse_module(document) if module is None else module
-    function = next(
-        (f for f in module.functions if f.name_span == kernel.name_span), module.function(kernel.name)
-    )
+    function = next((f for f in module.functions if f.name_span == kernel.name_span), module.function(kernel.name))
     subject = Subject(document, module, function, kernel, target, cancel or threading.Event())
     results: dict[Rung, RungResult] = {Rung.TRANSLATED: translated(kernel)}
     diagnostics: list[Diagnostic] = []
@@ -82,7 +80,8 @@ def verify_kernel(
             continue
         outcome = _climb(rung, session, subject, results, progress)
         results[rung] = _with_instance(outcome.result, kernel)
-        diagnostics.extend(outcome.diagnostics)
+        # Rungs that compile the same text meet the same error.
+        diagnostics.extend(d for d in outcome.diagnostics if d not in diagnostics)
     return kernel_report(document, kernel, results, tuple(diagnostics), file)
 
 
@@ -97,9 +96,7 @@ def _climb(
         return Outcome(RungResult(RungStatus.SKIPPED, "not translated"))
     climb = CLIMBED.get(rung)
     if climb is None:
-        return Outcome(
-            RungResult(RungStatus.SKIPPED, "needs an NVIDIA GPU: use `ferrotile run --backend cuda`")
-        )
+        return Outcome(RungResult(RungStatus.SKIPPED, "needs an NVIDIA GPU: use `ferrotile run --backend cuda`"))
     progress(f"{subject.kernel.name}: {rung.value}")
     return attempt(lambda: climb(session, subject), subject)
 

@@ -7,14 +7,14 @@ for trust."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.syntax.document import Document, ItemKind
-from ferrotile.syntax.span import NOWHERE
+from ferrotile.syntax.span import NOWHERE, Span
 from ferrotile.translation import KernelTranslation, Options
 
 from ferrotile_server.verdicts import RUNGS, RungOutcome, Verdict
@@ -114,6 +114,7 @@ class Application:
         self._verifier = verifier
         self._close: Callable[[], None] = lambda: None
         self._lock = Lock()
+        self._starting = Lock()
         self._verdicts: dict[tuple[str, str], Verdict] = {}
 
     @property
@@ -175,7 +176,7 @@ class Application:
     ) -> tuple[KernelReport, ...]:
         """`verify_text` on an analysed snapshot; stops between kernels once `cancel` is set."""
         cancel = cancel or Event()
-        with self._lock:
+        with self._starting:
             if self._verifier is None:
                 self._verifier, self._close = _default_verifier(lambda: self._options)
         reports: list[KernelReport] = []
@@ -195,7 +196,15 @@ class Application:
             for report in reports
             for rung, result in report.rungs.items()
         )
-        verdict = Verdict(name, analysis.digest(name), outcomes)
+        start = analysis.named(name)[0].span.start
+        known = set(analysis.diagnostics)
+        found = {
+            replace(d, span=Span(d.span.start - start, d.span.end - start), related=(), fix=None): None
+            for report in reports
+            for d in report.diagnostics
+            if d not in known
+        }
+        verdict = Verdict(name, analysis.digest(name), outcomes, tuple(found))
         self._verdicts[uri, name] = verdict
         return verdict
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ferrotile.diagnostics.model import Diagnostic
+
 RUNGS = ("translated", "type-checked", "assembled", "proved", "simulated", "matched")
 """The ladder, lowest first."""
 
@@ -27,6 +29,8 @@ class Verdict:
     kernel: str
     digest: bytes
     outcomes: tuple[RungOutcome, ...]
+    findings: tuple[Diagnostic, ...] = ()
+    """What failed rungs found in the Python; spans count from the kernel's first byte, so that they move with it."""
 
     @property
     def failures(self) -> tuple[RungOutcome, ...]:

@@ -39,6 +39,7 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class Report:
     rungs: Mapping[str, Result]
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def translate(document: Document, options: Options) -> Translation:
@@ -59,13 +60,9 @@ def translate(document: Document, options: Options) -> Translation:
         if at >= 0:
             span = Span(at, at + 6)
             fix = Fix("Remove it", span, "pass")
-            diagnostics = (
-                Diagnostic("FT301", Severity.ERROR, "no `REFUSE` here", span, ((place, "kernel"),), fix),
-            )
+            diagnostics = (Diagnostic("FT301", Severity.ERROR, "no `REFUSE` here", span, ((place, "kernel"),), fix),)
         text = body.decode("utf-8", "replace")
-        rust = (
-            None if at >= 0 else f"mod {name} {{ /* ``` {len(text)} {options.target} */\nfn {name}() {{}} }}"
-        )
+        rust = None if at >= 0 else f"mod {name} {{ /* ``` {len(text)} {options.target} */\nfn {name}() {{}} }}"
         kernels.append(
             KernelTranslation(
                 name,
@@ -97,7 +94,10 @@ def verify(
         cancel.wait(20)
         print("cancelled" if cancel.is_set() else "not cancelled", file=sys.stderr)
     status = "failed" if "wrong" in kernel.name else "passed"
-    return Report({"translated": Result("passed"), "proved": Result(status, "first difference: addf")})
+    at = document.data.find(b"pass", kernel.span.start)
+    cause = Diagnostic("FT504", Severity.ERROR, "addf here", Span(at, at + 4))
+    found = (cause,) if status == "failed" else ()
+    return Report({"translated": Result("passed"), "proved": Result(status, "first difference: addf")}, found)
 
 
 if __name__ == "__main__":

@@ -172,10 +172,16 @@ def test_verdict_in_lens_and_stale_after_an_edit(vscode: Client) -> None:
 def test_a_failed_verdict_is_an_error_until_the_next_edit(vscode: Client) -> None:
     vscode.open(URI, KERNEL.replace("add", "wrong"))
     vscode.request("ferrotile/verify", {"uri": URI, "kernel": "wrong"})
-    (shown,) = vscode.notification("textDocument/publishDiagnostics")["diagnostics"]  # type: ignore[misc]
-    assert (shown["source"], shown["severity"]) == ("ferrotile verify", 1)
-    assert "first difference" in shown["message"]
-    vscode.change(URI, 1, {"text": KERNEL})
+    published = vscode.notification("textDocument/publishDiagnostics")["diagnostics"]
+    assert isinstance(published, list)
+    verdict, cause = published
+    assert (verdict["source"], verdict["severity"]) == ("ferrotile verify", 1)
+    assert "first difference" in verdict["message"]
+    assert (cause["code"], cause["range"]["start"]) == ("FT504", {"line": 4, "character": 4})
+    vscode.change(URI, 1, {"text": "# above\n" + KERNEL.replace("add", "wrong")})
+    moved = vscode.notification("textDocument/publishDiagnostics")["diagnostics"]
+    assert moved[1]["range"]["start"] == {"line": 5, "character": 4}  # type: ignore[index]
+    vscode.change(URI, 2, {"text": KERNEL})
     assert vscode.notification("textDocument/publishDiagnostics")["diagnostics"] == []
 
 

@@ -237,9 +237,7 @@ def test_the_editor_dies() -> None:
         os.close(end)
 
 
-@pytest.mark.parametrize(
-    "text", ["@ct.kernel\ndef broken(a:\n    (((", "\0\0", "def f(:\n" * 50, "(" * 20_000]
-)
+@pytest.mark.parametrize("text", ["@ct.kernel\ndef broken(a:\n    (((", "\0\0", "def f(:\n" * 50, "(" * 20_000])
 def test_the_real_translator_and_broken_text(text: str) -> None:
     client = Client(REAL)
     try:

@@ -89,9 +89,7 @@ def test_translate_of_a_refused_kernel(capsys: pytest.CaptureFixture[str]) -> No
     assert "error: " in captured.err
 
 
-def test_translate_never_overwrites_what_a_person_wrote(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_translate_never_overwrites_what_a_person_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "mine.rs"
     mine.write_text("fn mine() {}\n")
     assert main(["translate", VECTOR_ADD, "-o", str(mine)]) == 2
@@ -135,9 +133,7 @@ def test_check_loads_neither_runner_nor_protocol_nor_tables() -> None:
         " & {'numpy', 'pygls', 'lsprotocol', 'ferrotile_runner', 'rich', 'cuda', 'torch'}))"
     )
     command = [sys.executable, "-c", probe, VECTOR_ADD]
-    out = subprocess.run(
-        command, capture_output=True, text=True, env=ENVIRONMENT, check=True, timeout=60
-    ).stdout
+    out = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=True, timeout=60).stdout
     assert out.splitlines()[-1] == "[]"
 
 

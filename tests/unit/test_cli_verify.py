@@ -20,9 +20,7 @@ from ferrotile_server.application import Application, EmptyTranslation
 from ferrotile_server.cli import demo, verify
 from ferrotile_server.cli.main import main
 
-SIGNATURE = Signature(
-    "good", (ArrayArgument("x", F32, ("N",), Source.DIRECTIVE),), ((GridFactor("N", 1024),),)
-)
+SIGNATURE = Signature("good", (ArrayArgument("x", F32, ("N",), Source.DIRECTIVE),), ((GridFactor("N", 1024),),))
 
 
 def _kernel(document: Document, name: str, refused: bool) -> KernelTranslation:
@@ -114,9 +112,7 @@ def test_failure_is_shown_as_one(
     assert f"{file}::good proved failed\n  first difference:\n  addf and subf" in out
 
 
-def test_rungs_are_chosen(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rungs_are_chosen(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     use(monkeypatch, WRONG)
     assert main(["verify", str(file), "--rungs", "assembled"]) == 0
     assert "proved failed" not in capsys.readouterr().out
@@ -151,9 +147,7 @@ def test_run_is_the_simulated_rung(
 
 def test_demo(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     use(monkeypatch, GOOD)
-    (file.parent / "refused.py").write_text(
-        "import cuda.tile as ct\n@ct.kernel\ndef no_sigmoid (x):\n    pass\n"
-    )
+    (file.parent / "refused.py").write_text("import cuda.tile as ct\n@ct.kernel\ndef no_sigmoid (x):\n    pass\n")
     assert main(["demo", str(file.parent)]) == 0
     out = capsys.readouterr().out
     assert "no_sigmoid  FT210  3     cuda.tile has no 'sigmoid'" in out

@@ -95,9 +95,7 @@ def rounded(value: Fraction, dtype: type) -> float:
     near = np.array(float(value), np.float64).astype(dtype)
     best = [near, np.nextafter(near, dtype(np.inf)), np.nextafter(near, dtype(-np.inf))]
     finite = [n for n in best if np.isfinite(n)]
-    gaps = sorted(
-        finite, key=lambda n: (abs(Fraction(float(n)) - value), int(n.view(f"u{n.dtype.itemsize}")) & 1)
-    )
+    gaps = sorted(finite, key=lambda n: (abs(Fraction(float(n)) - value), int(n.view(f"u{n.dtype.itemsize}")) & 1))
     return float(gaps[0])
 
 

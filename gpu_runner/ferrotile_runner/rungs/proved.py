@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ferrotile.signatures.model import (
+    ArrayArgument,
+    ConstantArgument,
+    GridFactor,
+    ScalarArgument,
+    Signature,
+)
 from ferrotile.translation import Entry as RustEntry
 
 from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject
 from ferrotile_runner.session import Session
-
-from ferrotile_runner.tileir.hypotheses import Array, ParameterMap, Scalar
+from ferrotile_runner.tileir.equivalence import prove
+from ferrotile_runner.tileir.hypotheses import (
+    Array,
+    Hypotheses,
+    HypothesisError,
+    ParameterMap,
+    Scalar,
+    parse,
+)
 
 
 def proved(session: Session, subject: Subject) -> str:
@@ -17,12 +34,68 @@ def proved(session: Session, subject: Subject) -> str:
     if signature is None or rust is None:
         raise RungSkipped("not translated")
     original, translation = session.python_entry(subject), session.rust_entry(subject)
-    from ferrotile_runner.tileir.equivalence import prove
-
-    proof = prove(original, translation, parameter_map(signature, rust), rust.hypotheses)
+    facts, unread = hypotheses_of(signature, rust)
+    facts = replace(facts, positive_extents=True, no_overflow=True)
+    proof = prove(original, translation, parameter_map(signature, rust), facts)
     if not proof.equal:
-        raise RungFailure("FT504", f"not proved equal: {proof.difference}", subject.kernel.name_span)
-    return "\n".join(proof.hypotheses)
+        difference = str(proof.difference) if proof.difference is not None else proof.reason
+        without = f" (facts that the prover cannot read: {'; '.join(unread)})" if unread else ""
+        raise RungFailure("FT504", f"{difference}{without}", subject.kernel.name_span)
+    lines = [f"assuming {'; '.join(proof.hypotheses_used)}"] if proof.hypotheses_used else []
+    lines += [f"by {'; '.join(proof.lemmas)}"] if proof.lemmas else []
+    return "\n".join(lines)
+
+
+_RENAMED = re.compile(r"grid\.([xyz]) is Rust grid\.([xyz])")
+
+
+def hypotheses_of(signature: Signature, rust: RustEntry) -> tuple[Hypotheses, tuple[str, ...]]:
+    """The translator's launch facts and those that the grid implies, for the prover; and those that it cannot read,
+    which are then not assumed."""
+    known: list[str] = []
+    unread: list[str] = []
+    for text in rust.hypotheses:
+        said = _RENAMED.sub(r"rust bid.\2 = python bid.\1", text)
+        try:
+            parse([said])
+            known.append(said)
+        except HypothesisError:
+            unread.append(text)
+    known += [f"bid.{axis} = 0" for axis in unit_axes(signature, rust)]
+    if signature.grid is not None and not any(_RENAMED.fullmatch(text) for text in rust.hypotheses):
+        known += [f"grid.{axis} = {_grid_text(f)}" for axis, f in zip("xyz", signature.grid, strict=False) if f]
+    return parse(dict.fromkeys(known)), tuple(unread)
+
+
+def _grid_text(factors: Sequence[GridFactor]) -> str:
+    return " * ".join(str(f.extent) if f.tile == 1 else f"cdiv({f.extent}, {f.tile})" for f in factors)
+
+
+def unit_axes(signature: Signature, rust: RustEntry) -> tuple[str, ...]:
+    """Axes of the Rust launch's grid that have one block: the launcher takes the grid from the partition of the first
+    `&mut` tensor, else from the original's."""
+    extents = {a.name: a.extents for a in signature.arguments if isinstance(a, ArrayArgument)}
+    for parameter in rust.parameters:
+        if parameter.kind == "tensor_mut" and parameter.tile:
+            own = extents.get(parameter.name, ())
+            if len(own) != len(parameter.tile):
+                return ()
+            many = [d for d in range(len(own)) if not _one_tile(own[d], parameter.tile[d], rust.hypotheses)]
+            return tuple(axis for d, axis in enumerate("xyz") if d not in many)
+    if signature.grid is None:
+        return ()
+    several = [d for d, factors in enumerate(signature.grid) if not all(_one_block(f) for f in factors)]
+    return tuple(axis for d, axis in enumerate("xyz") if d not in several)
+
+
+def _one_tile(extent: str | int, tile: int, hypotheses: Sequence[str]) -> bool:
+    if isinstance(extent, int):
+        return extent <= tile
+    return f"cdiv({extent}, {tile}) = 1" in hypotheses or (tile == 1 and f"{extent} = 1" in hypotheses)
+
+
+def _one_block(factor: GridFactor) -> bool:
+    return isinstance(factor.extent, int) and factor.extent <= factor.tile
 
 
 def parameter_map(signature: Signature, rust: RustEntry) -> ParameterMap:

@@ -54,9 +54,7 @@ class _Limits:
     ) -> RunResult:
         left = self.deadline - time.monotonic()
         try:
-            return run(
-                entry, words, grid, seed=seed, order=order, seconds=left, cancel=self.subject.cancel
-            )
+            return run(entry, words, grid, seed=seed, order=order, seconds=left, cancel=self.subject.cancel)
         except OutOfTime as error:
             cancelled = self.subject.cancel.is_set()
             ending = Ending.CANCELLED if cancelled else Ending.TIMEOUT
@@ -76,9 +74,10 @@ def simulated(session: Session, subject: Subject) -> str:
     agreed: list[str] = []
     undefined: list[str] = []
     exact = True
+    notes: dict[str, None] = {}
     try:
         for case in cases(signature, rust.hypotheses, tiles):
-            verdict = _compare_case(limits, original, translation, signature, rust, case)
+            verdict = _compare_case(limits, original, translation, signature, rust, case, notes)
             if verdict is None:
                 undefined.append(describe(case))
             else:
@@ -87,13 +86,10 @@ def simulated(session: Session, subject: Subject) -> str:
     except Unsupported as error:
         raise RungSkipped(f"the simulator does not know {error}") from error
     if not agreed:
-        why = (
-            f"the original is undefined for {'; '.join(undefined)}"
-            if undefined
-            else "no launch fits the hypotheses"
-        )
+        why = f"the original is undefined for {'; '.join(undefined)}" if undefined else "no launch fits the hypotheses"
         raise RungSkipped(why)
     lines = [f"{'bit-equal' if exact else 'equal within rounding of the reductions'} on {'; '.join(agreed)}"]
+    lines += notes
     lines += [f"left out, undefined in the original: {'; '.join(undefined)}"] if undefined else []
     unread = facts_of(rust.hypotheses).open
     lines += [f"assuming {'; '.join(unread)}"] if unread else []
@@ -101,7 +97,13 @@ def simulated(session: Session, subject: Subject) -> str:
 
 
 def _compare_case(
-    limits: _Limits, original: Entry, translation: Entry, signature: Signature, rust: RustEntry, case: Case
+    limits: _Limits,
+    original: Entry,
+    translation: Entry,
+    signature: Signature,
+    rust: RustEntry,
+    case: Case,
+    notes: dict[str, None],
 ) -> bool | None:
     """Whether all arrays are bit-equal (False: equal within tolerance); None where the original is
     undefined."""
@@ -125,9 +127,7 @@ def _compare_case(
         try:
             result = limits.run(translation, words, grid, seed, order, place)
         except UndefinedBehaviour as error:
-            raise RungFailure(
-                "FT505", f"the translation leaves its array, {error} ({place})", span
-            ) from error
+            raise RungFailure("FT505", f"the translation leaves its array, {error} ({place})", span) from error
         failed = [f for f in result.findings if f.startswith("assert failed") or "wholly outside" in f]
         if failed:
             raise RungFailure("FT505", f"{failed[0]} in the translation only ({place})", span)
@@ -135,12 +135,23 @@ def _compare_case(
             if name not in result.arrays:
                 continue
             fixed = _determined(expected, [o.arrays[name] for o in others])
+            _note_gaps(name, case.arrays[name].size, first.written[name], fixed, place, notes)
             actual = result.arrays[name].reshape(expected.shape)
             difference = _difference(expected, actual, fixed, reduction_depth(original, translation, case))
             if not difference.equal:
                 raise RungFailure("FT505", f"{name}{difference} ({place})", span)
             exact &= difference.bit_equal
     return exact
+
+
+def _note_gaps(name: str, size: int, written: Array, fixed: Array, place: str, notes: dict[str, None]) -> None:
+    """Elements of an output that say nothing about the translation."""
+    stored = int(written.sum())
+    if 0 < stored < size:
+        notes[f"{name}: {size - stored} of {size} elements are not written ({place})"] = None
+    if not fixed.all():
+        loose = int((~fixed).sum())
+        notes[f"{name}: {loose} of {fixed.size} elements are not determined by the original ({place})"] = None
 
 
 def rust_grid(rust: RustEntry, case: Case) -> tuple[int, int, int]:

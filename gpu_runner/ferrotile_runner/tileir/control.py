@@ -89,7 +89,7 @@ def _if(program: Program, operation: Operation) -> None:
         program.path = path if known is not None else path | {(condition, number == 0)}
         first = len(trace.accesses)
         terminator = program.region(region)
-        if terminator.name != "yield":
+        if terminator.name not in {"yield", "end"}:
             raise Unsupported("an early exit from a loop or the kernel", terminator.location or operation.location)
         yields.append(terminator.named.get("values", ()))
         spans.append((first, len(trace.accesses)))
@@ -157,7 +157,7 @@ def _for(program: Program, operation: Operation) -> None:
         for argument, value in zip(arguments, initial, strict=True):
             _pass(program, argument, value)
         terminator = program.region(region)
-        if terminator.name != "continue":
+        if terminator.name not in {"continue", "end"}:
             raise Unsupported("an early exit from a loop", terminator.location)
         for result, value in zip(operation.results, terminator.named.get("values", ()), strict=True):
             _pass(program, result, value)
@@ -231,7 +231,7 @@ class _Loop:
             program.trace.states[base] = (entered,)
         program.loops = (*program.loops, LoopFrame(self.ordinal, variable))
         terminator = program.region(self.region)
-        if terminator.name != "continue":
+        if terminator.name not in {"continue", "end"}:
             raise Unsupported("an early exit from a loop", terminator.location)
         values = terminator.named.get("values", ())
         passed = [

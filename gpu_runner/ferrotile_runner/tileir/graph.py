@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ferrotile_runner.tileir import control, effects, shapes
 from ferrotile_runner.tileir.literals import LiteralError, literal
@@ -24,6 +25,8 @@ from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Shape, Term
 from ferrotile_runner.tileir.trace import Obligation, PadKey, Path, Trace, Unsupported
 
+IMPLICIT = Operation("end", MappingProxyType({}), (), MappingProxyType({}), (), None, 0)
+"""The terminator of a region that passes nothing on; the text leaves it out."""
 _DEFAULT_ROUNDING = frozenset({"nearest_even", "zero"})
 
 
@@ -74,7 +77,7 @@ class Program:
         self.region(entry.body)
 
     def region(self, region: Region) -> Operation:
-        """Runs the operations; returns the terminator."""
+        """Runs the operations; returns the terminator, `continue` or `yield` of nothing when the text has none."""
         for operation in region.operations:
             if operation.name in TERMINATORS:
                 return operation
@@ -82,7 +85,7 @@ class Program:
                 self.operation(operation)
             except (ValueError, KeyError) as error:
                 raise Unsupported(f"{operation.name}: {error}", operation.location) from error
-        raise Unsupported("a region without terminator")
+        return IMPLICIT
 
     def term(self, value: Value) -> Term:
         found = self.values.get(value.number)

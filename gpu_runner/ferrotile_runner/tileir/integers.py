@@ -25,6 +25,8 @@ class Facts:
     """(a, b): 0 <= a < b."""
     equal: dict[Term, Term] = field(default_factory=dict)
     grid: dict[str, Term] = field(default_factory=dict)
+    limits: dict[Term, int] = field(default_factory=dict)
+    """Extent -> the largest value that it may have."""
 
 
 @dataclass(slots=True)
@@ -79,7 +81,7 @@ class Arithmetic:
                 rest = self.subtract(a, self.multiply(inner, c))
                 if rest is other and (value_of(c) or 0) > 0 and self.nonnegative(a):
                     q = {m: v for m, v in p.items() if m not in {monomial, (inner,)}}
-                    ceiling = self.store.term("cdiv", (), (a, c), shape, element)
+                    ceiling = self.store.term("cdiv", "", (a, c), shape, element)
                     ceiling = self.facts.equal.get(ceiling, ceiling)
                     return _sum(q, self.polynomial(self.scale(ceiling, coefficient)), 1)
         return p
@@ -182,6 +184,45 @@ class Arithmetic:
             self.store.use(f"grid.{x.data} as given")
         return found
 
+    def maximum(self, t: Term) -> int | None:
+        """A number that `t`, known to be >= 0 in all its parts, is not above; None when no bound is known."""
+        known = value_of(t)
+        if known is not None:
+            return known
+        if t in self.facts.limits:
+            return self.facts.limits[t]
+        match t.op:
+            case "div" | "cdiv":
+                top, below = self.maximum(t.args[0]), value_of(t.args[1])
+                if top is None or not below or below < 0:
+                    return None
+                return -(-top // below) if t.op == "cdiv" else top // below
+            case "mini":
+                tops = [top for top in map(self.maximum, t.args) if top is not None]
+                return min(tops) if tops else None
+            case "maxi":
+                both = [self.maximum(arg) for arg in t.args]
+                return None if None in both else max(top for top in both if top is not None)
+            case "iv":
+                top = self.maximum(t.args[1])
+                return None if top is None else top - 1
+            case "poly":
+                total = 0
+                for m, c in decode(t).items():
+                    factor = c
+                    for atom in m:
+                        top = self.maximum(atom)
+                        if top is None or not self.nonnegative(atom) or c < 0:
+                            return None
+                        factor *= top
+                    total += factor
+                return total if abs(total) < 1 << 31 else None
+            case _:
+                return None
+
+    def is_zero_below(self, a: Term, b: Term) -> bool:
+        return value_of(a) == 0 and self.positive(b)
+
     def is_below(self, a: Term, b: Term) -> bool:
         """a < b for sure: constants, listed facts, loop variables, remainders."""
         x, y = value_of(a), value_of(b)
@@ -190,6 +231,16 @@ class Arithmetic:
         if any(bound is b for bound in self.upper_bounds(a)):
             return a.op != "bid" or self.store.use("block ids are below the grid's size")
         if y is not None and any((value_of(bound) or y + 1) <= y for bound in self.upper_bounds(a)):
+            return True
+        top = None if y is None else self.maximum(a)
+        if y is not None and top is not None and top < y:
+            return True
+        if a.op == "maxi":
+            return all(self.is_below(arg, b) or self.is_zero_below(arg, b) for arg in a.args)
+        if a.op == "mini":
+            return any(self.is_below(arg, b) for arg in a.args)
+        gap = value_of(self.subtract(b, a))
+        if gap is not None and gap > 0 and self.nonnegative(b):  # b - gap cannot wrap
             return True
         if a.op == "poly" and y is not None:
             for atom in a.args:

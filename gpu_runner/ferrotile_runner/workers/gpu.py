@@ -14,12 +14,15 @@ import json
 import math
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from cuda.bindings import driver
+from numpy.typing import NDArray
+
+from ferrotile_runner import json_values as read
 
 GUARD_BYTES = 4096
 GUARD_BYTE = 0xA5
@@ -27,7 +30,15 @@ LAUNCHES = 25
 WARM_UP = 3
 L2_BYTES = 128 << 20
 
-_SCALARS = {"f32": ctypes.c_float, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "bool": ctypes.c_bool}
+Words = list[ctypes.c_uint64 | ctypes.c_int32 | ctypes.c_float | ctypes.c_int64 | ctypes.c_bool]
+Data = NDArray[np.generic]
+
+_DTYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"}
+_INTEGERS: dict[str, type[ctypes.c_int32 | ctypes.c_int64 | ctypes.c_bool]] = {
+    "i32": ctypes.c_int32,
+    "i64": ctypes.c_int64,
+    "bool": ctypes.c_bool,
+}
 
 
 class CudaError(RuntimeError):
@@ -39,7 +50,14 @@ def check(result: Sequence[object]) -> object:
     status, *values = result
     if status != driver.CUresult.CUDA_SUCCESS:
         raise CudaError(str(status))
-    return values[0] if len(values) == 1 else values
+    return values[0] if values else None
+
+
+def allocate(size: int) -> int:
+    """The device address of `size` new bytes."""
+    status, address = driver.cuMemAlloc(size)
+    check((status,))
+    return int(address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +65,7 @@ class DeviceArray:
     """A guarded device copy of `host`: `GUARD_BYTES` of a known byte lie before and after the data."""
 
     name: str
-    host: np.ndarray
+    host: Data
     base: int
     mutable: bool
     tile: tuple[int, ...]
@@ -56,10 +74,10 @@ class DeviceArray:
     def address(self) -> int:
         return self.base + GUARD_BYTES
 
-    def words(self, rust: bool) -> list[ctypes._SimpleCData]:
+    def words(self, rust: bool) -> Words:
         """The kernel arguments of this array for one side."""
         strides = [s // self.host.itemsize for s in self.host.strides]
-        words: list[ctypes._SimpleCData] = [ctypes.c_uint64(self.address)]
+        words: Words = [ctypes.c_uint64(self.address)]
         words += [ctypes.c_int32(n) for n in (*self.host.shape, *strides)]
         if rust and self.tile:
             tile_strides = [math.prod(self.tile[d + 1 :]) for d in range(len(self.tile))]
@@ -73,7 +91,7 @@ def upload(array: DeviceArray) -> None:
     check(driver.cuMemcpyHtoD(array.base, data.ctypes.data, data.nbytes))
 
 
-def download(array: DeviceArray) -> tuple[np.ndarray, bool]:
+def download(array: DeviceArray) -> tuple[Data, bool]:
     """The array's data, and whether both guard zones are untouched."""
     data = np.empty(array.host.nbytes + 2 * GUARD_BYTES, np.uint8)
     check(driver.cuMemcpyDtoH(data.ctypes.data, array.base, data.nbytes))
@@ -82,40 +100,39 @@ def download(array: DeviceArray) -> tuple[np.ndarray, bool]:
     return body.copy(), bool((guards == GUARD_BYTE).all())
 
 
-def make_arrays(parameters: list[dict[str, object]], seed: int) -> dict[str, DeviceArray]:
+def make_arrays(parameters: Sequence[Mapping[str, object]], seed: int) -> dict[str, DeviceArray]:
     """Random inputs; arrays that are only written start as NaN, so that a missing store shows."""
     random = np.random.default_rng(seed)
     arrays = {}
     for p in parameters:
         if p["kind"] != "array":
             continue
-        shape, dtype = tuple(p["shape"]), np.dtype({"f16": "float16", "f32": "float32"}[p["dtype"]])
-        host = random.standard_normal(shape).astype(dtype)
-        if p.get("nonnegative"):
-            host = np.abs(host)
-        if p["role"] == "out":
-            host = np.full(shape, np.nan, dtype)
-        base = int(check(driver.cuMemAlloc(host.nbytes + 2 * GUARD_BYTES)))
-        name = str(p["name"])
-        arrays[name] = DeviceArray(name, host, base, p["role"] != "in", tuple(p.get("tile", ())))
+        name, dtype = read.text(p["name"]), np.dtype(_DTYPES[read.text(p["dtype"])])
+        shape = tuple(map(read.integer, read.items(p["shape"])))
+        written = p["role"] == "out"
+        host: Data = np.full(shape, np.nan, dtype) if written else random.standard_normal(shape).astype(dtype)
+        tile = tuple(map(read.integer, read.items(p.get("tile", []))))
+        arrays[name] = DeviceArray(name, host, allocate(host.nbytes + 2 * GUARD_BYTES), p["role"] != "in", tile)
     return arrays
 
 
 class Side:
     """One loaded kernel: its function, grid and packed arguments."""
 
-    def __init__(self, plan: dict[str, object], side: str, folder: Path, arrays: dict[str, DeviceArray]) -> None:
-        spec = plan[side]
-        image = (folder / spec["cubin"]).read_bytes()
+    def __init__(self, plan: Mapping[str, object], side: str, folder: Path, arrays: Mapping[str, DeviceArray]) -> None:
+        spec = read.mapping(plan[side])
+        image = (folder / read.text(spec["cubin"])).read_bytes()
         self.module = check(driver.cuModuleLoadData(image))
-        self.function = check(driver.cuModuleGetFunction(self.module, spec["symbol"].encode()))
-        self.grid = tuple(spec["grid"])
-        self.values: list[ctypes._SimpleCData] = []
-        for p in plan["parameters"]:
+        self.function = check(driver.cuModuleGetFunction(self.module, read.text(spec["symbol"]).encode()))
+        self.grid = tuple(map(read.integer, read.items(spec["grid"])))
+        self.values: Words = []
+        for p in map(read.mapping, read.items(plan["parameters"])):
             if p["kind"] == "array":
-                self.values += arrays[p["name"]].words(side == "rust")
+                self.values += arrays[read.text(p["name"])].words(side == "rust")
+            elif p["dtype"] == "f32":
+                self.values.append(ctypes.c_float(read.number(p["value"])))
             else:
-                self.values.append(_SCALARS[p["dtype"]](p["value"]))
+                self.values.append(_INTEGERS[read.text(p["dtype"])](read.integer(p["value"])))
         self.pointers = (ctypes.c_void_p * len(self.values))(*[ctypes.addressof(v) for v in self.values])
 
     def launch(self, stream: object) -> None:
@@ -124,7 +141,7 @@ class Side:
         check(driver.cuLaunchKernel(self.function, x, y, z, 1, 1, 1, 0, stream, address, 0))
 
 
-def run_once(side: Side, arrays: dict[str, DeviceArray], stream: object) -> tuple[dict[str, np.ndarray], bool]:
+def run_once(side: Side, arrays: dict[str, DeviceArray], stream: object) -> tuple[dict[str, Data], bool]:
     for a in arrays.values():
         upload(a)
     side.launch(stream)
@@ -136,7 +153,7 @@ def run_once(side: Side, arrays: dict[str, DeviceArray], stream: object) -> tupl
 
 def time_sides(sides: dict[str, Side], stream: object) -> dict[str, list[float]]:
     """Milliseconds of each launch, interleaved, with the L2 cache overwritten before each."""
-    flush = check(driver.cuMemAlloc(L2_BYTES))
+    flush = allocate(L2_BYTES)
     begin, end = check(driver.cuEventCreate(0)), check(driver.cuEventCreate(0))
     times: dict[str, list[float]] = {name: [] for name in sides}
     for trip in range(WARM_UP + LAUNCHES):
@@ -147,20 +164,23 @@ def time_sides(sides: dict[str, Side], stream: object) -> dict[str, list[float]]
             check(driver.cuEventRecord(end, stream))
             check(driver.cuEventSynchronize(end))
             if trip >= WARM_UP:
-                times[name].append(float(check(driver.cuEventElapsedTime(begin, end))))
+                times[name].append(float(str(check(driver.cuEventElapsedTime(begin, end)))))
     return times
 
 
-def run_plan(path: Path) -> dict[str, object]:
-    """Runs one launch plan and gives its verdict: bit equality per output, guards, times and their ratio."""
-    plan = json.loads(path.read_text())
+def run_plan(path: Path) -> tuple[dict[str, object], bool]:
+    """Runs one launch plan. Gives its verdict (bit equality, guards, times, ratio), and whether all is well."""
+    plan = read.mapping(json.loads(path.read_text()))
+    parameters = [read.mapping(p) for p in read.items(plan["parameters"])]
     check(driver.cuInit(0))
     device = check(driver.cuDeviceGet(0))
     context = check(driver.cuDevicePrimaryCtxRetain(device))
     check(driver.cuCtxSetCurrent(context))
-    name = check(driver.cuDeviceGetName(128, device)).split(b"\0")[0].decode()
+    status, raw_name = driver.cuDeviceGetName(128, device)
+    check((status,))
+    name = bytes(raw_name).split(b"\0")[0].decode()
     stream = check(driver.cuStreamCreate(0))
-    arrays = make_arrays(plan["parameters"], plan.get("seed", 0))
+    arrays = make_arrays(parameters, read.integer(plan.get("seed", 0)))
     sides = {side: Side(plan, side, path.parent, arrays) for side in ("python", "rust")}
     results = {side: run_once(kernel, arrays, stream) for side, kernel in sides.items()}
     equal, unwritten = {}, {}
@@ -171,24 +191,25 @@ def run_plan(path: Path) -> dict[str, object]:
     times = time_sides(sides, stream)
     medians = {side: statistics.median(t) for side, t in times.items()}
     ratios = sorted(r / p for r, p in zip(times["rust"], times["python"], strict=True))
-    return {
+    intact = {side: guards for side, (_, guards) in results.items()}
+    verdict: dict[str, object] = {
         "kernel": plan["kernel"],
         "device": name,
-        "shapes": {p["name"]: p["shape"] for p in plan["parameters"] if p["kind"] == "array"},
+        "shapes": {name: list(a.host.shape) for name, a in arrays.items()},
         "bit_equal": equal,
         "nan_elements": unwritten,
-        "guards_intact": {side: guards for side, (_, guards) in results.items()},
+        "guards_intact": intact,
         "median_ms": {side: round(t, 5) for side, t in medians.items()},
         "time_ratio": round(medians["rust"] / medians["python"], 4),
         "ratio_quartiles": [round(ratios[len(ratios) // 4], 4), round(ratios[3 * len(ratios) // 4], 4)],
     }
+    return verdict, all(equal.values()) and all(intact.values())
 
 
 def main() -> int:
-    verdict = run_plan(Path(sys.argv[1]))
+    verdict, well = run_plan(Path(sys.argv[1]))
     print(json.dumps(verdict))
-    equal = all(verdict["bit_equal"].values()) and all(verdict["guards_intact"].values())
-    return 0 if equal else 1
+    return 0 if well else 1
 
 
 if __name__ == "__main__":

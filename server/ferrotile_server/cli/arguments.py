@@ -38,15 +38,11 @@ def _rungs(text: str) -> tuple[str, ...]:
 
 
 def _translation_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--target", default="sm_90", metavar="sm_XX", help="GPU to choose hints for (default sm_90)"
-    )
+    parser.add_argument("--target", default="sm_90", metavar="sm_XX", help="GPU to choose hints for (default sm_90)")
     parser.add_argument(
         "--unsafe", choices=("proved", "never"), default="proved", help="whether proved `unsafe` may be used"
     )
-    parser.add_argument(
-        "--checks", choices=("free", "keep"), default="free", help="keep bounds checks that cost time"
-    )
+    parser.add_argument("--checks", choices=("free", "keep"), default="free", help="keep bounds checks that cost time")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -66,9 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     translate = commands.add_parser("translate", help="Rust on stdout, or in a file; nothing is run")
     translate.add_argument("paths", nargs=1, metavar="FILE[::KERNEL]")
     translate.add_argument("-o", "--output", metavar="FILE", help="write the Rust here")
-    translate.add_argument(
-        "--force", action="store_true", help="overwrite a file that ferrotile did not write"
-    )
+    translate.add_argument("--force", action="store_true", help="overwrite a file that ferrotile did not write")
     _translation_options(translate)
 
     verify = commands.add_parser("verify", help="climb the ladder: assemble, prove, simulate")
@@ -93,9 +87,7 @@ def build_parser() -> argparse.ArgumentParser:
     server.add_argument("--clientProcessId", metavar="PID", help="accepted; `initialize` says it too")
     server.add_argument("--verbose", action="store_true", help="log more, on stderr")
     demo = commands.add_parser("demo", help="verify the example kernels and print a table")
-    demo.add_argument(
-        "paths", nargs="*", metavar="FOLDER", help="examples to use (default: those of ferrotile)"
-    )
+    demo.add_argument("paths", nargs="*", metavar="FOLDER", help="examples to use (default: those of ferrotile)")
     demo.add_argument("--rungs", type=_rungs, default=(), metavar="RUNG,...", help="only these rungs")
     return parser
 

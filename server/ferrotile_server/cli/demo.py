@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from ferrotile.diagnostics.model import Severity
 from rich.table import Table
 from rich.text import Text
@@ -9,10 +11,10 @@ from rich.text import Text
 from ferrotile_server.cli import verify
 from ferrotile_server.cli.arguments import Arguments
 from ferrotile_server.cli.data import data_file
-from ferrotile_server.cli.output import console, plural, stdout_style
+from ferrotile_server.cli.output import plural, print_table, stdout_style
 from ferrotile_server.cli.paths import PathError, Source, read_sources
 from ferrotile_server.cli.places import line_and_column
-from ferrotile_server.cli.rung_table import print_table
+from ferrotile_server.cli.rung_table import print_rungs
 from ferrotile_server.cli.translating import application, translate_source
 
 REFUSED = "refused"
@@ -25,7 +27,7 @@ def _sources(arguments: Arguments) -> tuple[Source, ...]:
     folder = data_file("examples")
     if folder is None:
         raise PathError("the examples are not installed; name a folder: `ferrotile demo FOLDER`")
-    return read_sources([str(folder)])[0]
+    return read_sources([os.path.relpath(folder)])[0]
 
 
 def _print_refused(sources: tuple[Source, ...], arguments: Arguments) -> int:
@@ -44,7 +46,7 @@ def _print_refused(sources: tuple[Source, ...], arguments: Arguments) -> int:
             for error in errors[:1]:
                 line, _ = line_and_column(source.text, error.span)
                 table.add_row(Text(kernel.name), error.code, str(line), Text(error.message))
-    console().print(table)
+    print_table(table)
     return accepted
 
 
@@ -54,7 +56,7 @@ def run(arguments: Arguments) -> int:
     style = stdout_style()
     print(style.bold("cuTile Python kernels, translated to cuTile Rust and checked\n"))
     rows = verify.verify_sources([s for s in sources if s.stem != REFUSED], arguments)
-    print_table(rows)
+    print_rungs(rows)
     verify.print_details(rows)
     bad = sum(row.report.failed for row in rows)
     refused = tuple(s for s in sources if s.stem == REFUSED)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 PIPE_WIDTH = 400
 """Columns of a table in a pipe: wide enough that no cell is wrapped or cut."""
@@ -69,6 +70,17 @@ def console(stream: TextIO | None = None) -> Console:
         markup=False,
         emoji=False,
     )
+
+
+def print_table(table: Table) -> None:
+    """Print a table on standard output; in a pipe without the spaces that pad its last column."""
+    target = console()
+    if sys.stdout.isatty():
+        target.print(table)
+        return
+    with target.capture() as capture:
+        target.print(table)
+    print("\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n")))
 
 
 def plural(count: int, noun: str) -> str:

@@ -10,9 +10,7 @@ from pathlib import Path
 LARGEST_FILE = 5_000_000
 """Bytes; a larger Python file is no source that a person wrote."""
 
-SKIPPED_FOLDERS = frozenset(
-    {"__pycache__", "node_modules", "site-packages", "target", "build", "dist", "venv"}
-)
+SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages", "target", "build", "dist", "venv"})
 
 
 class PathError(Exception):
@@ -44,15 +42,11 @@ def decode(name: str, data: bytes) -> str:
     """The text of a file; raises `PathError` where it is too large or not UTF-8."""
     if len(data) > LARGEST_FILE:
         megabytes = len(data) / 1e6
-        raise PathError(
-            f"{name}: {megabytes:.1f} MB is more than the {LARGEST_FILE // 1_000_000} MB ferrotile reads"
-        )
+        raise PathError(f"{name}: {megabytes:.1f} MB is more than the {LARGEST_FILE // 1_000_000} MB ferrotile reads")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise PathError(
-            f"{name}: not UTF-8 (byte {data[error.start]:#04x} at offset {error.start})"
-        ) from None
+        raise PathError(f"{name}: not UTF-8 (byte {data[error.start]:#04x} at offset {error.start})") from None
 
 
 def read_source(path: Path, name: str, kernel: str | None = None) -> Source:

@@ -9,7 +9,7 @@ from ferrotile_runner.report import KernelReport, RungResult
 from rich.table import Table
 from rich.text import Text
 
-from ferrotile_server.cli.output import console
+from ferrotile_server.cli.output import print_table
 from ferrotile_server.verdicts import RUNGS
 
 MARKS = {
@@ -51,7 +51,7 @@ def _duration(ms: float) -> str:
     return f"{ms / 1e3:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
 
 
-def print_table(rows: Sequence[Row]) -> None:
+def print_rungs(rows: Sequence[Row]) -> None:
     """Kernel, signature, unsafe proved and assumed, and all rungs that any kernel was tried on."""
     tried = {rung for row in rows for rung, result in rungs_of(row.report) if result.status != "skipped"}
     shown = [rung for rung in RUNGS if rung in tried]
@@ -70,4 +70,4 @@ def print_table(rows: Sequence[Row]) -> None:
             Text(unsafe),
             *(_cell(report.rungs.get(rung)) for rung in shown),
         )
-    console().print(table)
+    print_table(table)

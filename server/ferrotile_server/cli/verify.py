@@ -11,7 +11,7 @@ from ferrotile_server.cli.arguments import Arguments
 from ferrotile_server.cli.output import plural, stdout_style
 from ferrotile_server.cli.paths import Source, read_sources
 from ferrotile_server.cli.progress import Progress
-from ferrotile_server.cli.rung_table import Row, print_table, rungs_of
+from ferrotile_server.cli.rung_table import Row, print_rungs, rungs_of
 from ferrotile_server.cli.translating import application, translate_source
 from ferrotile_server.verdicts import BAD
 
@@ -35,11 +35,14 @@ def print_details(rows: Sequence[Row]) -> None:
     """Why each failed rung failed, and what the skipped ones would have needed."""
     style = stdout_style()
     for row in rows:
+        causes: dict[str, list[str]] = {}
         for rung, result in rungs_of(row.report):
             if result.status in BAD:
-                node = f"{row.file}::{row.report.name}"
-                print(f"\n{style.bold(node)} {style.red(f'{rung} {result.status}')}")
-                print("\n".join(f"  {line}" for line in result.detail.splitlines()))
+                causes.setdefault(result.detail, []).append(f"{rung} {result.status}")
+        for detail, outcomes in causes.items():
+            node = f"{row.file}::{row.report.name}"
+            print(f"\n{style.bold(node)} {style.red(', '.join(outcomes))}")
+            print("\n".join(f"  {line}" for line in detail.splitlines()))
     missing: dict[str, list[str]] = {}
     for row in rows:
         for rung, result in rungs_of(row.report):
@@ -59,7 +62,7 @@ def run(arguments: Arguments) -> int:
     if arguments.format == "json":
         print(json_output.verify_report([(row.file, row.report) for row in rows]))
     elif rows:
-        print_table(rows)
+        print_rungs(rows)
         print_details(rows)
     else:
         print(f"no kernels in {plural(len(sources), 'file')}")

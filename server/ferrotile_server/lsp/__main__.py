@@ -1,7 +1,10 @@
-"""`python -m ferrotile_server.lsp`."""
+"""`python -P -m ferrotile_server.lsp`. Without `-P`, Python looks for modules in the editor's folder first."""
 
+import os
 import sys
 
-from ferrotile_server.lsp.server import serve
+sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+
+from ferrotile_server.lsp.server import serve  # noqa: E402
 
 sys.exit(serve(sys.argv[1:]))

@@ -27,7 +27,8 @@ class Form(Enum):
 @dataclass(frozen=True, slots=True)
 class ArrayPlan:
     """`tile` is what an owned array's block owns; `row_axis` and `row` describe the axis that holds several tiles.
-    `ordered` asks for loads with tokens; `injective` says that stores are proved to be disjoint between blocks; `tokens` has
+    `ordered` asks for loads with tokens; `injective` says that stores are proved to be disjoint between blocks;
+    `tokens` has
     every access pass a token to the next one."""
 
     name: str

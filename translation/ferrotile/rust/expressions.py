@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ferrotile.program.dtypes import F32, DType, Kind
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import Shape, TileType
-from ferrotile.rust.layout import Code, array, atom, binary, call, method, negative
+from ferrotile.rust.layout import ATOM, Code, array, atom, binary, call, method, negative
 from ferrotile.rust.targets import cutile_0_5 as target
 from ferrotile.rust.types import Spelling, literal
 from ferrotile.rust.values import Values
@@ -165,7 +165,13 @@ def _scalar_like(value: Value, op: Operands) -> bool:
 def _receiver(value: Value, op: Operands) -> Code:
     """An operand that a method is called on: a literal is bound first."""
     code = op.raw(value)
-    if code.text[:1].isdigit() or code.text.startswith("-") or code.text in ("true", "false"):
+    literal_inside = any(part.isdigit() for part in code.text.split()) and code.precedence < ATOM
+    if (
+        literal_inside
+        or code.text[:1].isdigit()
+        or code.text.startswith("-")
+        or code.text in ("true", "false")
+    ):
         return op.bind("s", op.spelling.value(tile_type(value)), code)
     return code
 
@@ -225,7 +231,7 @@ def _compare(operation: Operation, op: Operands) -> Code:
     if operation.opcode == "cmpf" and operation.attribute("ordering") == "unordered":
         mode = atom(f"predicate::{target.PREDICATE[predicate]}")
         return call("cmpf", op.tile(a), op.tile(b), mode, atom("cmp_ordering::Unordered"))
-    if not kind.shape and not op.values.is_tile0(operation.result):
+    if not kind.shape and not op.values.natural_tile0(operation.result):
         return binary(op.scalar(a), target.COMPARE_SCALAR[predicate], op.scalar(b), 4)
     if operation.opcode == "cmpi" and kind.dtype.name not in target.WIDE_INTEGERS:
         return call("cmpi", op.tile(a), op.tile(b), atom(f"predicate::{target.PREDICATE[predicate]}"))
@@ -261,7 +267,7 @@ def _matrix(operation: Operation, op: Operands) -> Code:
 def _divide(operation: Operation, op: Operands) -> Code:
     a, b = operation.operands
     way = operation.attribute("rounding")
-    scalar = not tile_type(a).shape and not op.values.is_tile0(operation.result)
+    scalar = not tile_type(a).shape and not op.values.natural_tile0(operation.result)
     operand = op.scalar if scalar else op.raw
     plain = tile_type(a).dtype.name in target.WIDE_INTEGERS
     if plain and (way in (None, "zero") or (way == "negative_inf" and op.values.floor_is_plain(operation))):
@@ -274,7 +280,7 @@ def _divide(operation: Operation, op: Operands) -> Code:
 def _extreme(operation: Operation, op: Operands) -> Code:
     a, b = operation.operands
     name = operation.opcode
-    if not tile_type(a).shape and not op.values.is_tile0(operation.result):
+    if not tile_type(a).shape and not op.values.natural_tile0(operation.result):
         return call(name[:3], op.scalar(a), op.scalar(b))
     if name.endswith("f") and not operation.attribute("propagate_nan") and not operation.attribute("ftz"):
         return call(f"{name[:3]}_tile", op.tile(a), op.tile(b))
@@ -288,7 +294,7 @@ def _arithmetic(operation: Operation, op: Operands) -> Code:
     if code in target.OPERATORS:
         symbol, precedence = target.OPERATORS[code]
         if op.values.plain_operator(operation):
-            scalar = not kind.shape and not op.values.is_tile0(operation.result)
+            scalar = not kind.shape and not op.values.natural_tile0(operation.result)
             operand = op.scalar if scalar else (op.tile if not kind.shape else op.raw)
             return binary(operand(a[0]), symbol, operand(a[1]), precedence)
         if code not in target.NAMED:

@@ -69,7 +69,9 @@ class Memory:
     def key(self, view: Value) -> _Key:
         found = array_of(view, self._defined)
         assert found is not None and isinstance(view.type, ViewType)
-        return (found.id, tuple(s.value for s in view.type.tile), view.type.dim_map, view.type.padding)
+        tokens = self.plan.array(found.id).tokens
+        padding = view.type.padding if tokens else view.type.padding or "zero"
+        return (found.id, tuple(s.value for s in view.type.tile), view.type.dim_map, padding)
 
     def hoist(self, prefix: str, code: Code, unsafe: bool, safety_line: str | None) -> None:
         """Writes a `let` in front of the top-level statement at hand."""

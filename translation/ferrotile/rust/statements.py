@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Sequence
 
 from ferrotile.passes.plan import Plan
@@ -16,6 +17,8 @@ from ferrotile.rust.types import Spelling
 from ferrotile.rust.values import Scope, Values, Variable
 from ferrotile.rust.writer import Writer
 from ferrotile.syntax.span import NOWHERE, Span
+
+_CONSTANTS = {0: "zero", 1: "one", -math.inf: "lowest", math.inf: "highest"}
 
 
 class TooWide(Exception):
@@ -231,15 +234,22 @@ class Body:
             return self.wish(source.operands[0])
         if source.opcode == "block_id":
             return ("i", "j", "k")[int(str(source.attribute("axis")))]
+        if source.opcode == "constant":
+            number = source.attribute("value")
+            return _CONSTANTS.get(number, "fill") if isinstance(number, (int, float)) else "fill"
         return WISHES.get(source.opcode, "t")
 
     def assign(self, value: Value, code: Code, annotation: str, unsafe: bool = False) -> None:
         """`let name = code;`, or `name = code;` for a carried variable."""
         variable = self.variables.get(value.id)
+        scalar = variable is not None or not self.values.is_tile0(value)
+        if scalar and self.values.natural_tile0(value):
+            kind = tile_type(value).dtype
+            code = call(
+                "tile_to_scalar", self.bind(f"{self.wish(value)}_tile", self.spelling.tile(kind, ()), code)
+            )
+            annotation = f": {kind}"
         if variable is not None:
-            if self.values.is_tile0(value):
-                code = call("tile_to_scalar", self.bind("s", self._kind(value), code))
-                value = Value(-1, value.type)
             self.put(f"{variable.name} = ", code, unsafe=unsafe)
             return
         variable = self.scope.declare(self.wish(value), self.now, self.values.last_use(value))

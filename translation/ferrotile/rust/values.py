@@ -159,7 +159,14 @@ class Values:
         return not kind.dtype.is_integer or kind.dtype.name in WIDE_INTEGERS
 
     def is_tile0(self, value: Value) -> bool:
-        """Whether a rank-0 value is held as a rank-0 tile rather than a Rust scalar."""
+        """Whether a rank-0 value is held as a rank-0 tile: integers that have a local are held as scalars."""
+        if not self.natural_tile0(value):
+            return False
+        assert isinstance(value.type, TileType)
+        return value.type.dtype.is_float or self.is_inline(value)
+
+    def natural_tile0(self, value: Value) -> bool:
+        """Whether the expression of a rank-0 value is a rank-0 tile."""
         if value.id not in self._tile0:
             self._tile0[value.id] = self._find_tile0(value)
         return self._tile0[value.id]

@@ -113,9 +113,7 @@ def _extreme(operation: Callable[[Array, Array], Array]) -> Function:
 def _shli(args: tuple[Array, ...], modes: Modes) -> Array:
     a, b = as_unsigned(args[0]), as_unsigned(args[1])
     bits = width(args[0])
-    return wrap(
-        np.where(b < bits, a << np.minimum(b, b.dtype.type(bits - 1)), np.zeros_like(a)), args[0].dtype
-    )
+    return wrap(np.where(b < bits, a << np.minimum(b, b.dtype.type(bits - 1)), np.zeros_like(a)), args[0].dtype)
 
 
 def _shri(args: tuple[Array, ...], modes: Modes) -> Array:
@@ -240,9 +238,7 @@ def _exact(operation: Callable[..., Array]) -> Function:
             if args[0].dtype != np.float32 or operation not in (np.add, np.subtract, np.multiply):
                 raise UnsupportedOperation(f"rounding {modes.rounding} of {args[0].dtype}")
             a, b = (np.ascontiguousarray(x.astype(np.float64)) for x in wide)
-            value = (
-                a * b if operation is np.multiply else to_odd(*two_sum(a, b if operation is np.add else -b))
-            )
+            value = a * b if operation is np.multiply else to_odd(*two_sum(a, b if operation is np.add else -b))
             return _finish(_directed(value, modes), args[0].dtype, modes)
 
     return apply
@@ -259,9 +255,7 @@ def fma(args: tuple[Array, ...], modes: Modes) -> Array:
         value = to_odd(*two_sum(np.ascontiguousarray(a * b), c))  # The product of two f32 is exact in f64.
         if modes.rounding not in NEAREST:
             return _finish(_directed(value, modes), dtype, modes)
-        return _finish(
-            value.astype(np.float32) if dtype == np.float32 else narrow_to_odd(value), dtype, modes
-        )
+        return _finish(value.astype(np.float32) if dtype == np.float32 else narrow_to_odd(value), dtype, modes)
 
 
 def _minmax(pick: Callable[[Array, Array], Array]) -> Function:
@@ -342,9 +336,7 @@ def _ftoi(args: tuple[Array, ...], modes: Modes) -> Array:
         whole = np.where(np.isnan(value), 0.0, np.trunc(value))
         wide = np.dtype(np.int64 if modes.signed else np.uint64)
         inside = np.where((whole > float(low)) & (whole < float(high)), whole, 0.0).astype(wide)
-        result = np.where(
-            whole >= float(high), wide.type(high), np.where(whole <= float(low), wide.type(low), inside)
-        )
+        result = np.where(whole >= float(high), wide.type(high), np.where(whole <= float(low), wide.type(low), inside))
         return result.astype(np.dtype(f"{'i' if modes.signed else 'u'}{dtype.itemsize}")).view(dtype)
 
 

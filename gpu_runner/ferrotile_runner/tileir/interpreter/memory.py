@@ -100,9 +100,7 @@ class Memory:
         if dtype == np.bool_:
             return self.random.integers(0, 2, shape).astype(np.bool_)
         if is_float(dtype):
-            return np.asarray(self.random.uniform(-1, 1, shape) * min(limits(dtype).largest, 1e4)).astype(
-                dtype
-            )
+            return np.asarray(self.random.uniform(-1, 1, shape) * min(limits(dtype).largest, 1e4)).astype(dtype)
         raw: Array = self.random.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
         return raw.view(dtype).reshape(shape)
 
@@ -200,9 +198,7 @@ class Memory:
                 data[place] = combine(data[place : place + 1], np.asarray([values[at]], data.dtype))[0]
         return old.reshape(pointers.offsets.shape)
 
-    def compare_and_swap(
-        self, pointers: Pointers, expected: Array, value: Array, mask: Array | None
-    ) -> Array:
+    def compare_and_swap(self, pointers: Pointers, expected: Array, value: Array, mask: Array | None) -> Array:
         """Swaps where the old bits equal `expected`, in lane order; gives the old values."""
         offsets = np.atleast_1d(pointers.offsets)
         lanes = np.ones(offsets.shape, np.bool_) if mask is None else np.broadcast_to(mask, offsets.shape)

@@ -71,9 +71,7 @@ def _select(operation: Operation) -> Step:
 
 def _constant(operation: Operation) -> Step:
     kind = tile_type(operation.results[0])
-    value = np.broadcast_to(
-        parse_constant(operation.attributes["value"], element_of(operation.results[0])), kind.shape
-    )
+    value = np.broadcast_to(parse_constant(operation.attributes["value"], element_of(operation.results[0])), kind.shape)
     return lambda frame: frame.values.__setitem__(operation.results[0].number, value)
 
 
@@ -149,10 +147,18 @@ def _mmaf(operation: Operation) -> Step:
     return step
 
 
+def _signs(operation: Operation) -> tuple[bool, bool]:
+    """Whether the left and the right operand of `mmai` are signed. One word alone does not say: both are needed."""
+    pair = operation.attributes.get("signedness")
+    words = pair if isinstance(pair, tuple) else tuple(operation.word(f"signedness_{s}") for s in ("lhs", "rhs"))
+    if len(words) != 2 or not set(words) <= {"signed", "unsigned"}:
+        raise UnsupportedOperation(f"the signedness of mmai (line {operation.text_line})")
+    return words[0] == "signed", words[1] == "signed"
+
+
 def _mmai(operation: Operation) -> Step:
     roles = [operation.one(r) for r in ("lhs", "rhs", "acc")]
-    left = operation.word("signedness_lhs", operation.word("signedness", "signed")) != "unsigned"
-    right = operation.word("signedness_rhs", operation.word("signedness", "signed")) != "unsigned"
+    left, right = _signs(operation)
 
     def step(frame: Frame) -> None:
         a, b, c = (frame.tile(v) for v in roles)

@@ -21,17 +21,13 @@ def _take(tile: Array, dim: int, part: slice) -> Array:
     return tile[tuple(part if d == dim else slice(None) for d in range(tile.ndim))]
 
 
-def reduce(
-    operands: Sequence[Array], identities: Sequence[Array], dim: int, combine: Combiner
-) -> tuple[Array, ...]:
+def reduce(operands: Sequence[Array], identities: Sequence[Array], dim: int, combine: Combiner) -> tuple[Array, ...]:
     """Each operand loses axis `dim`."""
     values = list(operands)
     while values[0].shape[dim] > 1:
         extent = values[0].shape[dim]
         if extent % 2:
-            pad = [
-                np.full_like(_take(v, dim, slice(0, 1)), i) for v, i in zip(values, identities, strict=True)
-            ]
+            pad = [np.full_like(_take(v, dim, slice(0, 1)), i) for v, i in zip(values, identities, strict=True)]
             values = [np.concatenate([v, p], axis=dim) for v, p in zip(values, pad, strict=True)]
         left = [_take(v, dim, slice(0, None, 2)) for v in values]
         right = [_take(v, dim, slice(1, None, 2)) for v in values]

@@ -69,9 +69,7 @@ def run(
     Raises Unsupported for an operation without a meaning here, UndefinedBehaviour for an access outside its
     array, InterpreterError for arguments that do not fit, OutOfTime at the time limit or when cancelled."""
     if len(arguments) != len(entry.parameters):
-        raise InterpreterError(
-            f"{len(arguments)} arguments for {len(entry.parameters)} parameters of {entry.name}"
-        )
+        raise InterpreterError(f"{len(arguments)} arguments for {len(entry.parameters)} parameters of {entry.name}")
     memory = Memory(np.random.default_rng(seed))
     buffers: dict[str, Buffer] = {}
     shapes: dict[str, tuple[int, ...]] = {}
@@ -79,9 +77,7 @@ def run(
     try:
         for parameter, word in zip(entry.parameters, arguments, strict=True):
             if isinstance(word, Storage) != is_pointer(parameter):
-                raise InterpreterError(
-                    f"{parameter.name} of {entry.name}: a pointer and a scalar do not match"
-                )
+                raise InterpreterError(f"{parameter.name} of {entry.name}: a pointer and a scalar do not match")
             dtype = element_dtype(element_of(parameter))
             if isinstance(word, Storage):
                 if word.name not in buffers:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ferrotile.syntax.span import Span
 from lsprotocol import types
 
 from ferrotile_server.application import Application
@@ -64,8 +67,15 @@ def verdict_diagnostics(snapshot: Snapshot, application: Application) -> list[ty
         if not verdict.failures and snapshot.client.shows_lenses:
             continue
         severity = types.DiagnosticSeverity.Error if verdict.failures else types.DiagnosticSeverity.Information
-        place = snapshot.range_of(snapshot.analysis.named(name)[0].name_span)
+        kernel = snapshot.analysis.named(name)[0]
+        place = snapshot.range_of(kernel.name_span)
         found.append(types.Diagnostic(place, _message(verdict), severity=severity, source=VERIFY_SOURCE))
+        for finding in verdict.findings:
+            start = kernel.span.start
+            moved = replace(finding, span=Span(finding.span.start + start, finding.span.end + start))
+            shown = convert.diagnostic(snapshot.file.uri, snapshot.file.document, moved, snapshot.client)
+            shown.source = VERIFY_SOURCE
+            found.append(shown)
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from ferrotile.diagnostics.model import Severity
 from ferrotile.syntax.span import Span
 from ferrotile.translation import KernelTranslation
@@ -48,7 +50,16 @@ def _head(context: Context, snapshot: Snapshot, kernel: KernelTranslation) -> tu
             return f"{kernel.name}: not translated", None
         line = snapshot.file.document.lines.position(refused[0].span.start)[0] + 1
         return f"{kernel.name}: not translated; {refused[0].code} at line {line}: {refused[0].message}", None
-    return verdict_line(context, snapshot, kernel.name), _shorten(kernel.rust.strip("\n").split("\n"), HEAD_LINES)
+    return verdict_line(context, snapshot, kernel.name), _shorten(_entry(kernel.rust), HEAD_LINES)
+
+
+def _entry(rust: str) -> list[str]:
+    """The lines from the entry on: the helpers above it are for the preview."""
+    lines = rust.strip("\n").split("\n")
+    first = next((i for i, line in enumerate(lines) if "cutile::entry" in line), None)
+    if first is None:
+        return lines
+    return textwrap.dedent("\n".join(lines[first:-1])).split("\n")
 
 
 def verdict_line(context: Context, snapshot: Snapshot, name: str) -> str:

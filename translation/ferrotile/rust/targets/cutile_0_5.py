@@ -18,9 +18,11 @@ NAMED = MappingProxyType(
 )
 """Opcode -> function, where the operator does not fit (rounding, 16-bit integers)."""
 
+_PLAIN = "exp log log2 sin cos tan sinh cosh tanh floor ceil absf negf absi pow atan2".split()  # noqa: SIM905
+
 FUNCTIONS = MappingProxyType(
     {
-        **{n: (n, ()) for n in ["exp", "log", "log2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil", "absf", "negf", "absi", "pow", "atan2"]},
+        **{n: (n, ()) for n in _PLAIN},
         "exp2": ("exp2", ("ftz",)),
         "rsqrt": ("rsqrt", ("ftz",)),
         "sqrt": ("sqrt", ("rounding", "ftz")),

@@ -1,0 +1,341 @@
+"""Refinement of a Python entry by a Rust entry, by comparing value graphs. See docs/proof.md.
+
+The claim: for every launch that satisfies the hypotheses and for which the Python is defined, the Rust does what
+the Python may do. Whatever has no rule gives "not proved" with a reason, never a yes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice, product
+
+from ferrotile_runner.tileir import memory
+from ferrotile_runner.tileir.graph import Merged, Program, Setting, tile_of
+from ferrotile_runner.tileir.hypotheses import (
+    Apply,
+    Array,
+    Expression,
+    Hypotheses,
+    Name,
+    Number,
+    ParameterMap,
+    Scalar,
+    parse,
+)
+from ferrotile_runner.tileir.implication import Implication
+from ferrotile_runner.tileir.integers import Arithmetic, Facts
+from ferrotile_runner.tileir.model import Entry, Location
+from ferrotile_runner.tileir.ordering import unordered
+from ferrotile_runner.tileir.simplify import Rewriter
+from ferrotile_runner.tileir.terms import Store, Term, subterms
+from ferrotile_runner.tileir.trace import Fact, Unsupported
+from ferrotile_runner.tileir.words import Pair, differ, show
+
+__all__ = ["Array", "Difference", "Hypotheses", "ParameterMap", "Proof", "Scalar", "parse", "prove"]
+
+MAX_ORDERS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs, in words; locations are those of the nearest operation that has one."""
+
+    path: str
+    python: str
+    rust: str
+    python_location: Location | None = None
+    rust_location: Location | None = None
+
+    def __str__(self) -> str:
+        def at(place: Location | None) -> str:
+            return f" ({place})" if place else ""
+
+        return f"{self.path}: Python {self.python}{at(self.python_location)}, Rust {self.rust}{at(self.rust_location)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """`equal` is a proof under `hypotheses_used`; otherwise `difference` or `reason` says why there is none."""
+
+    equal: bool
+    hypotheses_used: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    difference: Difference | None
+    reason: str
+    """Why it is unproved: a construct without a rule, an unordered access, a check that is not implied."""
+    terms: int
+    ms: float
+
+
+@dataclass(slots=True)
+class _Sides:
+    """One evaluation of both programs."""
+
+    python: Program
+    rust: Program
+
+
+class _Context:
+    """The store and facts of one proof."""
+
+    def __init__(self, parameters: ParameterMap, hypotheses: Hypotheses) -> None:
+        self.parameters, self.hypotheses = parameters, hypotheses
+        self.store = Store()
+        self.facts = Facts(hypotheses.no_overflow, hypotheses.positive_extents)
+        self.rewriter = Rewriter(self.store, Arithmetic(self.store, self.facts))
+        self.rust_blocks = {axis: self.block(axis) for axis in "xyz"}
+        self.python_blocks = {
+            axis: self.python_block(axis) for axis in "xyz"
+        }
+        for symbol, tile in hypotheses.extent_leq:
+            made = self.store.term("cdiv", "", (self.extent(symbol), self.store.const(tile)))
+            self.facts.equal[made] = self.store.const(1)
+            self.facts.limits[self.extent(symbol)] = tile
+        for axis, bound in hypotheses.grid.items():
+            self.facts.grid[axis] = self.expression(bound)
+        for name, bound in hypotheses.below:
+            self.facts.below.append((self.expression(Name(name)), self.expression(bound)))
+
+    def block(self, axis: str) -> Term:
+        if axis in self.hypotheses.unit_axes:
+            self.store.use(f"bid.{axis} = 0")
+            return self.store.const(0)
+        return self.store.term("bid", axis)
+
+    def python_block(self, axis: str) -> Term:
+        found = self.hypotheses.python_axes.get(axis)
+        return self.rust_blocks[axis] if found is None else self.expression(found)
+
+    def extent(self, symbol: str | int) -> Term:
+        known = self.hypotheses.extents.get(symbol) if isinstance(symbol, str) else symbol
+        return self.store.term("param", ("dim", symbol)) if known is None else self.store.const(known)
+
+    def expression(self, tree: Expression) -> Term:
+        match tree:
+            case Number(value):
+                return self.store.const(value)
+            case Name(text) if text.startswith("bid."):
+                return self.rust_blocks[text[4:]]
+            case Name(text) if text.startswith("grid."):
+                return self.store.term("grid", text[5:])
+            case Name(text):
+                return self.extent(text)
+            case Apply(function, arguments):
+                a, b = (self.expression(argument) for argument in arguments)
+                if function == "cdiv":
+                    return self.rewriter.quotient("cdiv", (a, b), (), "i32")
+                integers = self.rewriter.integers
+                return integers.multiply(a, b) if function == "*" else integers.add(a, b)
+
+    def array_words(self, name: str, extents: tuple[str | int, ...], tag: str = "") -> list[Term]:
+        store, last = self.store, len(extents) - 1
+        words = [self.extent(extent) for extent in extents]
+        words += [
+            store.const(1) if axis == last else store.term("param", ("stride", f"{name}{tag}.stride{axis}"))
+            for axis in range(len(extents))
+        ]
+        return words
+
+    def words(self, entry: Entry, rust: bool) -> list[Term | None]:
+        """The terms of an entry's parameters. Raises Unsupported when the count is another one."""
+        found: list[Term | None] = []
+        for parameter in self.parameters.parameters:
+            if isinstance(parameter, Scalar):
+                at = len(found)
+                if at >= len(entry.parameters):
+                    break
+                shape, element = tile_of(entry.parameters[at].type)
+                found.append(self.store.term("param", ("scalar", parameter.name), (), shape, element))
+                continue
+            merged = parameter.rust_extents
+            extents = parameter.extents if merged is None or not rust else merged
+            tag = "" if merged is None or not rust else ".merged"
+            at = len(found)
+            if at >= len(entry.parameters):
+                break
+            _, element = tile_of(entry.parameters[at].type)
+            found.append(self.store.term("param", ("array", parameter.name), (), (), element))
+            found += self.array_words(parameter.name, extents, tag)
+            if rust and parameter.rust_is_mut:
+                found += [None] * (2 * len(extents))
+        if len(found) != len(entry.parameters):
+            side = "Rust" if rust else "Python"
+            raise Unsupported(f"the {side} entry has {len(entry.parameters)} words, {len(found)} were expected")
+        return found
+
+    def merged(self, entry: Entry) -> dict[Term, Merged]:
+        """Arrays that the Rust takes with merged leading axes: pointer -> the Rust's words."""
+        found: dict[Term, Merged] = {}
+        at = 0
+        for parameter in self.parameters.parameters:
+            if isinstance(parameter, Scalar):
+                at += 1
+                continue
+            if parameter.rust_extents is not None:
+                if parameter.name not in self.hypotheses.contiguous:
+                    raise Unsupported(f"{parameter.name} has merged axes but is not known to be contiguous")
+                _, element = tile_of(entry.parameters[at].type)
+                base = self.store.term("param", ("array", parameter.name), (), (), element)
+                words = self.array_words(parameter.name, parameter.rust_extents, ".merged")
+                rank = len(parameter.rust_extents)
+                found[base] = Merged(tuple(words[:rank]), tuple(words[rank:]))
+            at += 1 + 2 * len(parameter.extents)
+        return found
+
+
+def prove(python: Entry, rust: Entry, parameters: ParameterMap, hypotheses: Hypotheses) -> Proof:
+    """Whether `rust` refines `python` on every launch that `hypotheses` allows. Total: never raises on readable IR."""
+    start = time.perf_counter()
+    context = _Context(parameters, hypotheses)
+    difference: Difference | None = None
+    reason = ""
+    try:
+        difference, reason = _search(context, python, rust)
+    except Unsupported as error:
+        where = f" at {error.location}" if error.location else ""
+        reason = f"{error.reason}{where}"
+    except RecursionError:
+        reason = "terms too deep to compare"
+    used = context.store.used
+    for symbol, extent in hypotheses.extents.items():
+        used[f"{symbol} = {extent}"] = None
+    for text in _shared_extents(parameters, hypotheses):
+        used[text] = None
+    for axis in hypotheses.python_axes:
+        used[f"python bid.{axis} = {show(context.python_blocks[axis])} of the Rust launch"] = None
+    return Proof(
+        equal=difference is None and not reason,
+        hypotheses_used=tuple(used),
+        lemmas=tuple(context.store.lemmas),
+        difference=difference,
+        reason=reason,
+        terms=len(context.store.table),
+        ms=(time.perf_counter() - start) * 1e3,
+    )
+
+
+def _shared_extents(parameters: ParameterMap, hypotheses: Hypotheses) -> Iterable[str]:
+    owners: dict[str, list[str]] = {}
+    for parameter in parameters.parameters:
+        if isinstance(parameter, Array):
+            for extent in parameter.extents:
+                if isinstance(extent, str) and extent not in hypotheses.extents:
+                    owners.setdefault(extent, []).append(parameter.name)
+    for symbol, names in owners.items():
+        if len(names) > 1:
+            yield f"extent {symbol} is equal in {', '.join(dict.fromkeys(names))}"
+
+
+def _search(context: _Context, python: Entry, rust: Entry) -> tuple[Difference | None, str]:
+    """Tries the orders of equal carried values until the graphs are equal."""
+    first = _evaluate(context, python, rust, {}, frozenset())
+    pointers = frozenset(first.python.trace.pointers | first.rust.trace.pointers)
+    ties = sorted((loop, count) for loop, count in first.rust.trace.ties.items() if count > 1)
+    choices = islice(product(*(range(count) for _, count in ties)), MAX_ORDERS)
+    context.store.used = {k: None for k in context.store.used if k.startswith("bid.")}
+    context.store.lemmas.clear()
+    earliest: Difference | None = None
+    for choice in choices:
+        orders = {loop: pick for (loop, _), pick in zip(ties, choice, strict=True)}
+        sides = _evaluate(context, python, rust, orders, pointers)
+        difference = _effects(sides)
+        if difference is None:
+            return None, _conditions(context, sides)
+        earliest = earliest or difference
+    return earliest, "the values or effects differ"
+
+
+def _evaluate(
+    context: _Context, python: Entry, rust: Entry, orders: dict[int, int], pointers: frozenset[Term]
+) -> _Sides:
+    rust_setting = Setting(context.rewriter, context.rust_blocks, pointers, {}, orders)
+    right = Program(rust, context.words(rust, rust=True), rust_setting)
+    python_setting = Setting(
+        context.rewriter, context.python_blocks, pointers, right.trace.paddings, {}, context.merged(python)
+    )
+    return _Sides(Program(python, context.words(python, rust=False), python_setting), right)
+
+
+def _effects(sides: _Sides) -> Difference | None:
+    """The effects on each array, in order (M5)."""
+    left, right = sides.python.trace, sides.rust.trace
+    bases = dict.fromkeys(base for base, _ in (*left.effects, *right.effects))
+    for base in bases:
+        a = [effect for other, effect in left.effects if other is base]
+        b = [effect for other, effect in right.effects if other is base]
+        name = show(base)
+        for number, (x, y) in enumerate(zip(a, b, strict=False)):
+            pair = differ(x, y)
+            if pair is not None:
+                return _difference(f"{name}, effect {number + 1}", pair, sides)
+        if len(a) != len(b):
+            extra = (a + b)[min(len(a), len(b))] if len(a) > len(b) else b[len(a)]
+            pair = Pair((), extra if len(a) > len(b) else None, extra if len(b) > len(a) else None)
+            return _difference(f"{name} has {len(a)} effects in the Python, {len(b)} in the Rust", pair, sides)
+    return None
+
+
+def _difference(name: str, pair: Pair, sides: _Sides) -> Difference:
+    path = " > ".join((name, *pair.path))
+    return Difference(
+        path, show(pair.python), show(pair.rust), _place(sides.python, pair.python), _place(sides.rust, pair.rust)
+    )
+
+
+def _place(program: Program, term: Term | None) -> Location | None:
+    if term is None:
+        return None
+    places = program.trace.places
+    return next((places[item] for item in subterms(term) if item in places), None)
+
+
+def _conditions(context: _Context, sides: _Sides) -> str:
+    """What equal values do not show: order, checks, accesses and divisions that only the Rust does."""
+    left, right = sides.python.trace, sides.rust.trace
+    for pair in unordered(context.rewriter, right.accesses, right.carried):
+        later = " in a later iteration" if pair.across_iterations else ""
+        return (
+            f"{show(pair.earlier.base)}: nothing orders the {pair.earlier.kind}{_at(pair.earlier.location)} before the "
+            f"{pair.later.kind}{_at(pair.later.location)}{later} in the Rust (a data dependence is no order)"
+        )
+    facts = [
+        *left.facts,
+        *(Fact(item.condition, item.path, item.loops) for item in left.assertions),
+        *(Fact(item.term, item.path, item.loops) for item in left.obligations),
+    ]
+    implication = Implication.of(context.rewriter, facts)
+    for assertion in right.assertions:
+        if not implication.holds(assertion.condition, assertion.path, assertion.loops):
+            return f"the Rust checks {show(assertion.condition)}{_at(assertion.location)}, which the Python does not imply"
+    kept = {(item.condition, item.path) for item in right.assertions}
+    for item in left.assertions:
+        if (item.condition, item.path) not in kept:
+            return f"the Python asserts {show(item.condition)}{_at(item.location)}, the Rust does not"
+    for obligation in right.obligations:
+        if not implication.holds(obligation.term, obligation.path, obligation.loops):
+            return f"the Rust divides{_at(obligation.location)} where the Python may not"
+    return _loads(context, sides, implication)
+
+
+def _loads(context: _Context, sides: _Sides, implication: Implication) -> str:
+    """Every load of the Rust is one of the Python's, or is in range."""
+    known: dict[Term, list[Fact]] = {}
+    for access in sides.python.trace.accesses:
+        if access.kind == "load":
+            known.setdefault(access.value, []).append(Fact(access.value, access.path, access.loops))
+    same = Implication.of(context.rewriter, [fact for found in known.values() for fact in found])
+    for access in sides.rust.trace.accesses:
+        if access.kind != "load" or same.holds(access.value, access.path, access.loops):
+            continue
+        if access.view is not None:
+            conditions = memory.in_range(context.rewriter, access.view, access.index)
+            if all(implication.holds(condition, access.path, access.loops) for condition in conditions):
+                continue
+        return f"the Rust loads {show(access.base)}{_at(access.location)} where the Python may not"
+    return ""
+
+
+def _at(location: Location | None) -> str:
+    return f" at {location}" if location else ""
