@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -30,7 +31,10 @@ def main() -> None:
         text = (ROOT / "examples" / f"{kernel}.py").read_text(encoding="utf-8")
         cold = Times((prove(application, kernel, text),))
         # A new comment in the kernel, so that no verdict is remembered.
-        texts = [text.replace("    ct.store(", f"    # {n}\n    ct.store(", 1) for n in range(WARM_RUNS)]
+        texts = [
+            re.sub(r"^( *)(ct\.store\()", rf"\1# {n}\n\1\2", text, count=1, flags=re.MULTILINE)
+            for n in range(WARM_RUNS)
+        ]
         warm = Times(tuple(prove(application, kernel, t) for t in texts))
         print_table(kernel, [("first", cold), ("warm", warm)])
 

@@ -67,8 +67,8 @@ def write_plan(
 ) -> Path:
     """Compiles both sides of a kernel for `target` and writes `NAME.json` and both cubins to `folder`.
 
-    Raises `HostError`, `PythonCompileError` or `ProcessError` when a side cannot be compiled, ValueError for a kernel that
-    is not translated or whose grid is unknown.
+    Raises `HostError`, `PythonCompileError` or `ProcessError` when a side cannot be compiled, ValueError for a kernel
+    that is not translated, whose grid is unknown, or that updates an array in place.
     """
     signature, entry = kernel.signature, kernel.entry
     if signature is None or entry is None or kernel.rust is None or signature.grid is None:

@@ -8,8 +8,9 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from ferrotile_runner.tileir.interpreter.arithmetic import ELEMENTWISE, Modes, elementwise
+from ferrotile_runner.tileir.interpreter.arithmetic import ELEMENTWISE, elementwise
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, convert
+from ferrotile_runner.tileir.interpreter.modes import Modes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,8 +91,7 @@ def test_width_changes(a: int) -> None:
 
 
 def rounded(value: Fraction, dtype: type) -> float:
-    """A rational rounded once, to nearest even: through f64 division, which Python rounds right, only where that is exact
-    enough; else by comparing the neighbours."""
+    """A rational rounded once, to nearest even: the nearest of three neighbours."""
     near = np.array(float(value), np.float64).astype(dtype)
     best = [near, np.nextafter(near, dtype(np.inf)), np.nextafter(near, dtype(-np.inf))]
     finite = [n for n in best if np.isfinite(n)]

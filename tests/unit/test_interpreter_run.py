@@ -1,5 +1,7 @@
 """Whole entries, written as Tile IR text, against NumPy."""
 
+# ruff: noqa: E501  (one Tile IR operation is one line)
+
 from __future__ import annotations
 
 import numpy as np
@@ -178,10 +180,10 @@ def test_if_yields() -> None:
     assert [scalar(text, n) for n in (2, 7)] == [3, 7]
 
 
-COLLATZ = """
+DOWN = """
   %z = constant <i32: 0> : tile<i32>
   %one = constant <i32: 1> : tile<i32>
-  %r, %m = loop iter_values(%k = %z, %v0 = %n) : tile<i32>, tile<i32> -> tile<i32>, tile<i32> {
+  %l:2 = loop iter_values(%k = %z, %v0 = %n) : tile<i32>, tile<i32> -> tile<i32>, tile<i32> {
     %stop = cmpi equal %v0, %one, signed : tile<i32> -> tile<i1>
     if %stop {
       break %k, %v0 : tile<i32>, tile<i32>
@@ -190,7 +192,12 @@ COLLATZ = """
     %v2 = subi %v0, %one : tile<i32>
     continue %k2, %v2 : tile<i32>, tile<i32>
   }
+  %r = addi %l#0, %z : tile<i32>
 """
+
+
+def test_loop_with_break_inside_if() -> None:
+    assert [scalar(DOWN, n) for n in (1, 6)] == [0, 5]
 
 
 def test_reduce_with_any_region_and_scan() -> None:

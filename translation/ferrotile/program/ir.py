@@ -1,8 +1,8 @@
 """The kernel program: structured statements over three-address operations, in SSA form with region arguments.
 
 Mirrors CUDA Tile IR: `For` and `Loop` carry values as region arguments, regions end in a terminator, every
-operation is one of `operations.OPERATIONS`. Promotion, broadcasting, literal typing and casts are explicit: operands of an
-element-wise operation have identical types.
+operation is one of `operations.OPERATIONS`. Promotion, broadcasting, literal typing and casts are explicit: operands
+of an element-wise operation have identical types.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Attribute = int | float | bool | str | tuple[int, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`results = opcode(operands) {attributes}`; `operations.OPERATIONS` tells each opcode's operands and attributes."""
+    """`results = opcode(operands) {attributes}`; `operations.OPERATIONS` has each opcode's operands and attributes."""
 
     opcode: str
     operands: tuple[Value, ...]

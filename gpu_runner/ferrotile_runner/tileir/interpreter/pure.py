@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ferrotile_runner.tileir.interpreter import shapes
-from ferrotile_runner.tileir.interpreter.arithmetic import ELEMENTWISE, Modes, elementwise
+from ferrotile_runner.tileir.interpreter.arithmetic import ELEMENTWISE, elementwise
 from ferrotile_runner.tileir.interpreter.constants import parse_constant
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
 from ferrotile_runner.tileir.interpreter.frame import (
@@ -21,6 +21,7 @@ from ferrotile_runner.tileir.interpreter.frame import (
     tile_type,
 )
 from ferrotile_runner.tileir.interpreter.memory import Pointers
+from ferrotile_runner.tileir.interpreter.modes import Modes
 from ferrotile_runner.tileir.model import Operation, Value
 
 

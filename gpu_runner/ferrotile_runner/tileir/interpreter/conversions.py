@@ -1,0 +1,77 @@
+"""Conversions between element types, rounding once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from ferrotile_runner.tileir.interpreter.elements import Array, as_signed, as_unsigned, convert, element_dtype, wrap
+from ferrotile_runner.tileir.interpreter.modes import Function, Modes
+
+
+def _read(array: Array, modes: Modes) -> Array:
+    return as_signed(array) if modes.signed else as_unsigned(array)
+
+
+def _exti(args: tuple[Array, ...], modes: Modes) -> Array:
+    return _read(args[0], modes).astype(element_dtype(modes.element))
+
+
+def _trunci(args: tuple[Array, ...], modes: Modes) -> Array:
+    return wrap(args[0], element_dtype(modes.element))
+
+
+def _itof(args: tuple[Array, ...], modes: Modes) -> Array:
+    value, dtype = _read(args[0], modes), element_dtype(modes.element)
+    if value.dtype.itemsize == 8 and dtype.itemsize < 8:
+        # i64 does not fit f64: the lost bits are or-ed into the last kept one before the only rounding that
+        # counts.
+        big = np.abs(value.astype(np.float64)) >= 2.0**53
+        sticky = (value >> value.dtype.type(12)) | ((value & value.dtype.type(4095)) != 0)
+        wide = np.where(big, sticky.astype(np.float64) * 4096.0, value.astype(np.float64))
+        return convert(wide, modes.element)
+    if dtype.itemsize == 8:
+        return value.astype(dtype)
+    return convert(value.astype(np.float64), modes.element)
+
+
+def _ftoi(args: tuple[Array, ...], modes: Modes) -> Array:
+    """Towards zero. Out of range is not promised: saturates, NaN is 0; the same on both sides."""
+    value, dtype = args[0].astype(np.float64), element_dtype(modes.element)
+    if dtype == np.bool_:
+        return np.asarray(np.trunc(np.nan_to_num(value)) != 0)
+    bits = dtype.itemsize * 8
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if modes.signed else (0, 2**bits - 1)
+    with np.errstate(all="ignore"):
+        whole = np.where(np.isnan(value), 0.0, np.trunc(value))
+        wide = np.dtype(np.int64 if modes.signed else np.uint64)
+        inside = np.where((whole > float(low)) & (whole < float(high)), whole, 0.0).astype(wide)
+        result = np.where(whole >= float(high), wide.type(high), np.where(whole <= float(low), wide.type(low), inside))
+        return result.astype(np.dtype(f"{'i' if modes.signed else 'u'}{dtype.itemsize}")).view(dtype)
+
+
+def _ftof(args: tuple[Array, ...], modes: Modes) -> Array:
+    return convert(args[0], modes.element)
+
+
+def _bitcast(args: tuple[Array, ...], modes: Modes) -> Array:
+    return np.ascontiguousarray(args[0]).view(element_dtype(modes.element)).reshape(args[0].shape)
+
+
+def _select(args: tuple[Array, ...], modes: Modes) -> Array:
+    return np.where(args[0].astype(np.bool_), args[1], args[2])
+
+
+CONVERSIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "exti": _exti,
+        "trunci": _trunci,
+        "itof": _itof,
+        "ftoi": _ftoi,
+        "ftof": _ftof,
+        "bitcast": _bitcast,
+        "select": _select,
+    }
+)
