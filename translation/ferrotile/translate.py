@@ -148,15 +148,25 @@ def _one(
 ) -> tuple[KernelTranslation, Emitted | None]:
     try:
         lowered = lower_kernel(module, source, signature)
-        start = replace(
-            start, program=lowered.program, diagnostics=(*start.diagnostics, *lowered.diagnostics)
-        )
+        start = replace(start, program=lowered.program, diagnostics=(*start.diagnostics, *lowered.diagnostics))
         if lowered.program is None or any(d.severity is Severity.ERROR for d in lowered.diagnostics):
             return start, None
-        comments = [(c.span, c.text) for c in document.comments if source.span.touches(c.span)]
+        comments = _comments(document, source)
         return translate_program(lowered.program, signature, options, comments, start)
     except Exception:
         return replace(start, diagnostics=(*start.diagnostics, _internal(source.name_span))), None
+
+
+def _comments(document: Document, source: FunctionSource) -> list[tuple[Span, str]]:
+    """The kernel's comments; one at the end of a line moves to the line's first character."""
+    found = []
+    for comment in document.comments:
+        if source.span.touches(comment.span):
+            line = max(document.data.rfind(end, 0, comment.span.start) for end in (b"\n", b"\r")) + 1
+            before = document.data[line : comment.span.start]
+            first = line + len(before) - len(before.lstrip())
+            found.append((Span(first, comment.span.end) if before.strip() else comment.span, comment.text))
+    return found
 
 
 def translate_program(

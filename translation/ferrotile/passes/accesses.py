@@ -62,6 +62,4 @@ def _access(
     if not isinstance(first.type, ViewType):
         return Access(operation, number, store, None, (), path)
     index = operation.operands[2 if store else 1 :]
-    return Access(
-        operation, number, store, first.type, tuple(affine(v, defined, constants) for v in index), path
-    )
+    return Access(operation, number, store, first.type, tuple(affine(v, defined, constants) for v in index), path)

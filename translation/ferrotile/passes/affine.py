@@ -30,11 +30,7 @@ class Affine:
     @property
     def symbol(self) -> str | None:
         """The symbol, when the form is exactly one symbol."""
-        return (
-            self.terms[0][0]
-            if self.constant == 0 and len(self.terms) == 1 and self.terms[0][1] == 1
-            else None
-        )
+        return self.terms[0][0] if self.constant == 0 and len(self.terms) == 1 and self.terms[0][1] == 1 else None
 
     @property
     def block_axis(self) -> int | None:

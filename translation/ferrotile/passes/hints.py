@@ -45,6 +45,4 @@ def _counts_tiles(loop: For, defined: Mapping[int, Statement]) -> bool:
 
 
 def _is_constant(source: Statement | None, value: int) -> bool:
-    return (
-        isinstance(source, Operation) and source.opcode == "constant" and source.attribute("value") == value
-    )
+    return isinstance(source, Operation) and source.opcode == "constant" and source.attribute("value") == value

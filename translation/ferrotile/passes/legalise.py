@@ -79,11 +79,7 @@ def _count_tiles(program: Program) -> Program:
         if not isinstance(s, For):
             return (s,)
         upper = defined.get(s.upper.id)
-        if (
-            not isinstance(upper, Operation)
-            or upper.opcode != "divi"
-            or upper.attribute("rounding") != "positive_inf"
-        ):
+        if not isinstance(upper, Operation) or upper.opcode != "divi" or upper.attribute("rounding") != "positive_inf":
             return (s,)
         extent = defined.get(upper.operands[0].id)
         tile = _number(upper.operands[1], defined, program)

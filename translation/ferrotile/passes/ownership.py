@@ -10,7 +10,7 @@ from ferrotile.passes.accesses import Access
 from ferrotile.passes.affine import Affine
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import definitions, operations
-from ferrotile.program.ir import For, Operation, Program, Statement
+from ferrotile.program.ir import For, Operation, Program, Statement, Value
 from ferrotile.program.types import ArrayType, Size
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, Signature
 
@@ -163,9 +163,7 @@ def _owned(
             hypotheses.append(f"bid.{_AXES[axis]} = 0")
     shape = tuple(row if d == row_axis and row is not None else s for d, s in enumerate(view.tile))
     form_ = Form.OWNED if row_axis is None else Form.OWNED_ROW
-    reason = (
-        "each block stores the tile at its block id" if row_axis is None else "each block stores its own row"
-    )
+    reason = "each block stores the tile at its block id" if row_axis is None else "each block stores its own row"
     return Owned(
         replace(plan, form=form_, tile=shape, row_axis=row_axis, row=row, injective=True, reason=reason),
         tuple(blocks),
@@ -209,6 +207,8 @@ def _grid_fits(
     (factor,) = factors
     if factor.extent == extent:
         return None if factor.tile == tile else f"{name} counts tiles of {factor.tile}, not {tile}"
+    if isinstance(factor.extent, int) and not isinstance(extent, int):
+        return f"{name} is a fixed number of blocks"
     given = f"cdiv({factor.extent}, {factor.tile})" if factor.tile != 1 else str(factor.extent)
     hypotheses.append(f"{given} = {want}")
     return None
@@ -239,9 +239,7 @@ def _complete(renaming: Mapping[int, int]) -> tuple[int, int, int]:
     return (filled[0], filled[1], filled[2])
 
 
-def _injective(
-    access: Access, defined: Mapping[int, Statement], used_axes: set[int], signature: Signature
-) -> bool:
+def _injective(access: Access, defined: Mapping[int, Statement], used_axes: set[int], signature: Signature) -> bool:
     """Whether different blocks (and trips of the loops around it) store different tiles."""
     needed = {f"bid{k}" for k in range(3) if _many(signature, k, used_axes)}
     strided: set[str] = set()
@@ -279,9 +277,17 @@ def _grid_stride(loop: For, defined: Mapping[int, Statement]) -> bool:
     )
 
 
+def _divisor(value: Value, defined: Mapping[int, Statement]) -> object:
+    """What two divisors must agree in: the constant's name or number, else the value itself."""
+    source = defined.get(value.id)
+    if isinstance(source, Operation) and source.opcode in ("constant", "const_param"):
+        return source.attributes
+    return value.id
+
+
 def _quotients(access: Access, defined: Mapping[int, Statement]) -> list[str]:
     """Symbols `t` for which both `t // n` and `t % n` are components of the index."""
-    parts: dict[str, set[tuple[int, int]]] = {"divi": set(), "remi": set()}
+    parts: dict[str, set[tuple[int, object]]] = {"divi": set(), "remi": set()}
     for form in access.index:
         symbol = form.symbol
         if symbol is None or not symbol.startswith("v"):
@@ -289,9 +295,9 @@ def _quotients(access: Access, defined: Mapping[int, Statement]) -> list[str]:
         source = defined.get(int(symbol[1:]))
         if isinstance(source, Operation) and source.opcode in parts:
             a, b = source.operands
-            parts[source.opcode].add((a.id, b.id))
+            parts[source.opcode].add((a.id, _divisor(b, defined)))
     out = []
-    for dividend, _ in sorted(parts["divi"] & parts["remi"]):
+    for dividend, _ in sorted(parts["divi"] & parts["remi"], key=lambda p: p[0]):
         source = defined.get(dividend)
         if isinstance(source, Operation) and source.opcode == "block_id":
             out.append(f"bid{source.attribute('axis')}")

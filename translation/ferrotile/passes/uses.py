@@ -115,9 +115,7 @@ def substitute(block: Block, mapping: Mapping[int, Value]) -> Block:
             case Operation():
                 return replace(s, operands=many(s.operands))
             case If():
-                return replace(
-                    s, condition=one(s.condition), then=visit(s.then), otherwise=visit(s.otherwise)
-                )
+                return replace(s, condition=one(s.condition), then=visit(s.then), otherwise=visit(s.otherwise))
             case For():
                 return replace(s, lower=one(s.lower), upper=one(s.upper), step=one(s.step),
                                initial=many(s.initial), body=visit(s.body))  # fmt: skip
@@ -125,9 +123,7 @@ def substitute(block: Block, mapping: Mapping[int, Value]) -> Block:
                 return replace(s, initial=many(s.initial), body=visit(s.body))
 
     def visit(b: Block) -> Block:
-        return Block(
-            tuple(map(statement, b.statements)), replace(b.terminator, values=many(b.terminator.values))
-        )
+        return Block(tuple(map(statement, b.statements)), replace(b.terminator, values=many(b.terminator.values)))
 
     return visit(block)
 
@@ -160,9 +156,7 @@ def _keep_ends(body: Block, kept: Sequence[int]) -> Block:
 
     def visit(block: Block, top: bool) -> Block:
         statements = tuple(
-            replace(s, then=visit(s.then, False), otherwise=visit(s.otherwise, False))
-            if isinstance(s, If)
-            else s
+            replace(s, then=visit(s.then, False), otherwise=visit(s.otherwise, False)) if isinstance(s, If) else s
             for s in block.statements
         )
         end = block.terminator

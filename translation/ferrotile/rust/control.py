@@ -64,9 +64,7 @@ class Control:
             by = self._body.scalar(s.step).text
             span = f"({span}).step_by({by if by.isdigit() else f'{_receiver(by)} as usize'})"
         used = self._body.values.counts[s.variable.id]
-        counter = self._body.scope.declare(
-            s.variable.name or "i", self._body.now, self._body.values.end[id(s)]
-        )
+        counter = self._body.scope.declare(s.variable.name or "i", self._body.now, self._body.values.end[id(s)])
         self._body.variables[s.variable.id] = counter
         self._body.writer.line(f"for {counter.name if used else '_'} in {span} {{")
         self._inside(s.body, variables, s)
@@ -92,9 +90,7 @@ class Control:
             elif not top:
                 self._body.writer.line("continue;")
         elif end.kind is End.RETURN and self._loop is not None:
-            raise Unsupported(
-                "FT302", "`return` inside a loop has no form in cutile 0.5.", self._body.writer.span
-            )
+            raise Unsupported("FT302", "`return` inside a loop has no form in cutile 0.5.", self._body.writer.span)
 
     def _copy(self, variables: Sequence[Variable], values: Sequence[Value]) -> None:
         """Assigns all at once: no variable is overwritten while another still reads it."""
@@ -133,19 +129,10 @@ class Control:
         """Writes `while c {` if the body starts with the exit test alone; how many statements that covers."""
         for position, first in enumerate(s.body.statements):
             if isinstance(first, Operation):
-                if (
-                    first.results
-                    and self._body.values.is_inline(first.result)
-                    and first.opcode != "load_view"
-                ):
+                if first.results and self._body.values.is_inline(first.result) and first.opcode != "load_view":
                     continue
                 return None
-            if (
-                not isinstance(first, If)
-                or first.results
-                or first.then.statements
-                or first.otherwise.statements
-            ):
+            if not isinstance(first, If) or first.results or first.then.statements or first.otherwise.statements:
                 return None
             leave = first.otherwise.terminator
             if first.then.terminator.kind is not End.YIELD or leave.kind is not End.BREAK:
@@ -223,9 +210,7 @@ class Control:
             elif kind.shape:
                 initial = constant_code(self._body.operands, 0, kind.dtype, kind.shape)
             else:
-                initial = atom(
-                    "false" if kind.dtype.name == "bool" else "0.0" if kind.dtype.is_float else "0"
-                )
+                initial = atom("false" if kind.dtype.name == "bool" else "0.0" if kind.dtype.is_float else "0")
             if result.id in self._body.variables:
                 variable = self._body.variables[result.id]
                 self._body.put(f"{variable.name} = ", initial)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ferrotile.passes import naming
 from ferrotile.passes.plan import ArrayPlan, Form, Plan
-from ferrotile.passes.uses import operations
 from ferrotile.program.ir import Program, Value
 from ferrotile.program.types import ArrayType, TileType
 from ferrotile.rust.expressions import Unsupported
@@ -48,15 +47,9 @@ def emit(plan: Plan, comments: Sequence[tuple[Span, str]] = ()) -> Emitted:
 
 
 def _placed(program: Program, comments: Sequence[tuple[Span, str]]) -> list[tuple[int, str]]:
-    """Each comment with the source offset before whose statement it goes: a trailing one with its own statement."""
-    spans = sorted({o.span for o in operations(program.body)}, key=lambda s: (s.start, -s.end))
-    placed = []
-    for span, text in comments:
-        if not program.span.start <= span.start < program.span.end:
-            continue
-        close = [s.start for s in spans if 0 <= span.start - s.end <= 6]
-        placed.append((min(close) if close else span.start, text))
-    return sorted(placed, key=lambda p: p[0])
+    """The kernel's comments, each with the source offset from which statements come after it."""
+    inside = [c for c in comments if program.span.start <= c[0].start < program.span.end]
+    return sorted(((span.start, text) for span, text in inside), key=lambda p: p[0])
 
 
 def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int]) -> Emitted:
@@ -79,9 +72,7 @@ def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int])
             last = values.last_use(parameter.value)
             body.variables[parameter.value.id] = scope.declare(parameter.name, 0, last)
     body.block(program.body)
-    parameters = [
-        _parameter(p.value, body.variables[p.value.id].name, plan, spelling) for p in program.parameters
-    ]
+    parameters = [_parameter(p.value, body.variables[p.value.id].name, plan, spelling) for p in program.parameters]
     used = [name for name in generic if name in spelling.used]
     name = naming.item(program.name)
     entry_lines = _entry(name, used, generic, parameters, writer.lines)
@@ -131,9 +122,7 @@ def _abi(value: Value, name: str, plan: Plan) -> RustParameter:
     return RustParameter(name, "tensor", array.rank, strides)
 
 
-def _entry(
-    name: str, used: list[str], generic: dict[str, str], parameters: list[str], body: list[str]
-) -> list[str]:
+def _entry(name: str, used: list[str], generic: dict[str, str], parameters: list[str], body: list[str]) -> list[str]:
     kinds = {n: "bool" if generic[n] in ("true", "false") else "i32" for n in used}
     generics = f"<{', '.join(f'const {n}: {kinds[n]}' for n in used)}>" if used else ""
     lines = ["    #[cutile::entry()]"]
@@ -165,9 +154,7 @@ def render_file(stem: str, kernels: Sequence[Emitted]) -> str:
         for helper in kernel.helpers:
             name, number = helper.name, 2
             text = helper.lines
-            while name in seen and seen[name] != tuple(
-                t.replace(f"fn {helper.name}", f"fn {name}") for t in text
-            ):
+            while name in seen and seen[name] != tuple(t.replace(f"fn {helper.name}", f"fn {name}") for t in text):
                 name, number = f"{helper.name}_{number}", number + 1
             if name not in seen:
                 seen[name] = tuple(t.replace(f"fn {helper.name}", f"fn {name}") for t in text)

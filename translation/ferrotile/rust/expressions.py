@@ -59,9 +59,7 @@ def constant_code(op: Operands, value: int | float | bool, dtype: DType, shape: 
         return call("bitcast", inner)
     if dtype is F32 and value != value:
         signed = DType("i32", Kind.SIGNED, 32)
-        inner = op.bind(
-            "bits", op.spelling.tile(signed, shape), call("constant", atom("2143289344"), spelled)
-        )
+        inner = op.bind("bits", op.spelling.tile(signed, shape), call("constant", atom("2143289344"), spelled))
         return call("bitcast", inner)
     wide = op.bind("wide", op.spelling.tile(F32, shape), constant_code(op, float(value), F32, shape))
     return call("convert_tile", wide)
@@ -166,12 +164,7 @@ def _receiver(value: Value, op: Operands) -> Code:
     """An operand that a method is called on: a literal is bound first."""
     code = op.raw(value)
     literal_inside = any(part.isdigit() for part in code.text.split()) and code.precedence < ATOM
-    if (
-        literal_inside
-        or code.text[:1].isdigit()
-        or code.text.startswith("-")
-        or code.text in ("true", "false")
-    ):
+    if literal_inside or code.text[:1].isdigit() or code.text.startswith("-") or code.text in ("true", "false"):
         return op.bind("s", op.spelling.value(tile_type(value)), code)
     return code
 
@@ -201,9 +194,7 @@ def _truncate(operation: Operation, kind: TileType, op: Operands) -> Code:
     (source,) = operation.operands
     wide = tile_type(source)
     if wide.dtype.name not in target.WIDE_INTEGERS:
-        raise Unsupported(
-            "FT302", f"`{wide.dtype}` to `{kind.dtype}` has no form in cutile 0.5.", operation.span
-        )
+        raise Unsupported("FT302", f"`{wide.dtype}` to `{kind.dtype}` has no form in cutile 0.5.", operation.span)
     shape = wide.shape
     typed = op.spelling.tile(wide.dtype, shape)
     if wide.dtype.kind is Kind.SIGNED and kind.dtype.kind is Kind.SIGNED:
@@ -257,8 +248,7 @@ def _matrix(operation: Operation, op: Operands) -> Code:
     code = [op.tile(v) for v in (a, b, acc)]
     if operation.opcode == "mmai" and (len(kinds) > 1 or tile_type(a).rank > 2):
         signs = [
-            atom(f"signedness::{'Unsigned' if tile_type(v).dtype.kind is Kind.UNSIGNED else 'Signed'}")
-            for v in (a, b)
+            atom(f"signedness::{'Unsigned' if tile_type(v).dtype.kind is Kind.UNSIGNED else 'Signed'}") for v in (a, b)
         ]
         return call("mmai", *code, *signs)
     return call("mma" if tile_type(a).rank == 2 else "mmaf", *code)
@@ -303,11 +293,7 @@ def _arithmetic(operation: Operation, op: Operands) -> Code:
                 f"`{code}` of `{kind.dtype}` has no form in cutile 0.5; widen to 32 bits.",
                 operation.span,
             )
-        modes = (
-            [_mode(operation, m) for m in ("rounding", "ftz")]
-            if code in ("addf", "subf", "mulf", "divf")
-            else []
-        )
+        modes = [_mode(operation, m) for m in ("rounding", "ftz")] if code in ("addf", "subf", "mulf", "divf") else []
         return call(target.NAMED[code], op.tile(a[0]), op.tile(a[1]), *modes)
     if code in target.WITH_ROUNDING and operation.attribute("rounding") in ("approx", "full"):
         if operation.attribute("rounding") == "approx":

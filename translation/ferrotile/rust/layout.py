@@ -64,9 +64,7 @@ def binary(left: Code, symbol: str, right: Code, precedence: int) -> Code:
         else f"({left.text})"
     )
     b = right.text if right.precedence > precedence else f"({right.text})"
-    return Code(
-        f"{a} {symbol} {b}", precedence, left.narrow and right.narrow, parts=(*left.parts, *right.parts)
-    )
+    return Code(f"{a} {symbol} {b}", precedence, left.narrow and right.narrow, parts=(*left.parts, *right.parts))
 
 
 def array(*items: Code) -> Code:

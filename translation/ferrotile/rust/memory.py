@@ -89,9 +89,7 @@ class Memory:
         spelling = self._body.spelling
         shape = atom(spelling.shape(view.tile))
         identity = view.dim_map == tuple(range(len(view.dim_map)))
-        order = atom(
-            "dim_map::Identity" if identity else f"const_array![{', '.join(map(str, view.dim_map))}]"
-        )
+        order = atom("dim_map::Identity" if identity else f"const_array![{', '.join(map(str, view.dim_map))}]")
         if view.padding in (None, "zero"):
             if identity:
                 return method(atom(name), "partition", shape), False
@@ -110,9 +108,7 @@ class Memory:
         self.views[key] = name
         code, unsafe = self._partition(value.type, plan.name)
         typed = unsafe or key in self._unchecked
-        kind = (
-            f": Partition<{value.type.dtype}, {self._body.spelling.braces(value.type.tile)}>" if typed else ""
-        )
+        kind = f": Partition<{value.type.dtype}, {self._body.spelling.braces(value.type.tile)}>" if typed else ""
         note = f"// SAFETY: the view starts from the tensor's own token and `{plan.name}` is never written."
         self.hoist(f"let {name}{kind} = ", code, unsafe, note if unsafe else None)
         return name
@@ -173,9 +169,7 @@ class Memory:
             if size.value == 1:
                 continue
             line = replace(size, symbol=size.symbol)
-            lanes = body.bind(
-                "lanes", spelling.tile(I32, (line,)), call("iota", atom(spelling.shape((line,))))
-            )
+            lanes = body.bind("lanes", spelling.tile(I32, (line,)), call("iota", atom(spelling.shape((line,)))))
             shape = atom(spelling.shape((line,)))
             start = access.index[d]
             if start.known != 0:
@@ -190,17 +184,13 @@ class Memory:
             ones = ", ".join(spelling.size(size) if e == d else "1" for e in range(len(view.tile)))
             inside = method(inside, "reshape", atom(f"shape![{ones}]"))
             if any(s.value != 1 for e, s in enumerate(view.tile) if e != d):
-                inside = body.bind(
-                    "inside", flags.replace(spelling.braces(view.tile), f"{{ [{ones}] }}"), inside
-                )
+                inside = body.bind("inside", flags.replace(spelling.braces(view.tile), f"{{ [{ones}] }}"), inside)
                 inside = method(inside, "broadcast", atom(spelling.shape(view.tile)))
             mask = inside if mask is None else binary(mask, "&", inside, 7)
         tile = body.bind("loaded", kind, self._load_code(loaded))
         if mask is None:
             return tile
-        number = {"neg_zero": -0.0, "nan": math.nan, "pos_inf": math.inf, "neg_inf": -math.inf}[
-            str(view.padding)
-        ]
+        number = {"neg_zero": -0.0, "nan": math.nan, "pos_inf": math.inf, "neg_inf": -math.inf}[str(view.padding)]
         fill = body.bind("fill", kind, constant_code(body.operands, number, view.dtype, view.tile))
         return call("select", body.bind("inside", flags, mask), tile, fill)
 
@@ -215,11 +205,7 @@ class Memory:
             return self._ordered(operation, plan, view.type)
         tma = use_tma(access, self.plan.options.target)
         if self._checked(operation):
-            if (
-                self._wants.get(self.key(view)) == 1
-                and access.straight
-                and view.type.padding in (None, "zero")
-            ):
+            if self._wants.get(self.key(view)) == 1 and access.straight and view.type.padding in (None, "zero"):
                 code, _ = self._partition(view.type, plan.name)
                 return method(code, "load", self.index(index, False))
             return method(atom(self.view(view)), "load", self.index(index, False))
@@ -276,7 +262,7 @@ class Memory:
             self.ordered.load(operation, plan)
             return
         kind = tile_type(operation.result)
-        bare = not self.inlines(operation)
+        bare = not self.inlines(operation) and not plan.ordered
         note = f": {self._body.spelling.tile(kind.dtype, kind.shape)}" if bare else ""
         self._body.assign(operation.result, self.load_code(operation), note)
 

@@ -82,9 +82,7 @@ def load_first(name: str, dtype: DType, owned: Shape | None, tile: Shape, spelli
         "// SAFETY: the view starts from the tensor's own token"
         + ("." if owned is None else "; the tile is this block's own.")
     )
-    view = call(
-        "make_partition_view", *map(atom, ("z", shape, "padding::None", "dim_map::Identity", "z.token()"))
-    )
+    view = call("make_partition_view", *map(atom, ("z", shape, "padding::None", "dim_map::Identity", "z.token()")))
     partition = f"Partition<{dtype}, {spelling.braces(tile)}>"
     _put(writer, f"let view: {partition} = ", view, unsafe=True)
     load = call(
@@ -99,9 +97,7 @@ def load_first(name: str, dtype: DType, owned: Shape | None, tile: Shape, spelli
     return Helper(name, tuple(writer.lines), 3, ", ".join(_names(spelling, tile)))
 
 
-def store_row(
-    name: str, dtype: DType, owned: Shape, tile: Shape, row_axis: int | None, spelling: Spelling
-) -> Helper:
+def store_row(name: str, dtype: DType, owned: Shape, tile: Shape, row_axis: int | None, spelling: Spelling) -> Helper:
     """A store of the block's own tile (or of tile `j` of its row) without TMA."""
     writer = Writer(4)
     shape = spelling.shape(tile)

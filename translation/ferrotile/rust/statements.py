@@ -60,17 +60,13 @@ class Body:
             whole = [p for p in code.parts if p[0] not in self.forced and not self._free(p[0])]
             if whole:
                 raise TooWide(max(whole, key=lambda p: (p[1], -p[0]))[0])
-            lines = [
-                f"{prefix}unsafe {{ {code.text} }}{suffix}" if unsafe else f"{prefix}{code.text}{suffix}"
-            ]
+            lines = [f"{prefix}unsafe {{ {code.text} }}{suffix}" if unsafe else f"{prefix}{code.text}{suffix}"]
         for line in lines:
             self.writer.line(line)
 
     def _free(self, value: int) -> bool:
         source = self.values.defined.get(value)
-        return (
-            isinstance(source, Operation) and bool(source.results) and self.values.is_free(source.results[0])
-        )
+        return isinstance(source, Operation) and bool(source.results) and self.values.is_free(source.results[0])
 
     def bind(self, wish: str, kind: str, code: Code) -> Code:
         """A typed local in front of the statement at hand."""
@@ -124,9 +120,7 @@ class Body:
         """A rank-0 value as a Rust scalar."""
         if not self.values.is_tile0(value):
             return self.raw(value)
-        return self.bind(
-            value.name or "s", str(tile_type(value).dtype), call("tile_to_scalar", self.raw(value))
-        )
+        return self.bind(value.name or "s", str(tile_type(value).dtype), call("tile_to_scalar", self.raw(value)))
 
     def block(self, block: Block) -> None:
         for s in block.statements:
@@ -180,9 +174,7 @@ class Body:
     def _kind(self, value: Value) -> str:
         kind = tile_type(value)
         return (
-            self.spelling.tile(kind.dtype, kind.shape)
-            if kind.shape or self.values.is_tile0(value)
-            else str(kind.dtype)
+            self.spelling.tile(kind.dtype, kind.shape) if kind.shape or self.values.is_tile0(value) else str(kind.dtype)
         )
 
     def _annotate(self, s: Operation) -> str:
@@ -217,9 +209,7 @@ class Body:
         if not isinstance(source, Operation):
             return "r"
         if source.opcode == "reduce":
-            return {"sum": "sum", "prod": "product", "max": "high", "min": "low"}[
-                str(source.attribute("function"))
-            ]
+            return {"sum": "sum", "prod": "product", "max": "high", "min": "low"}[str(source.attribute("function"))]
         if source.opcode in (
             "ftof",
             "itof",
@@ -245,9 +235,7 @@ class Body:
         scalar = variable is not None or not self.values.is_tile0(value)
         if scalar and self.values.natural_tile0(value):
             kind = tile_type(value).dtype
-            code = call(
-                "tile_to_scalar", self.bind(f"{self.wish(value)}_tile", self.spelling.tile(kind, ()), code)
-            )
+            code = call("tile_to_scalar", self.bind(f"{self.wish(value)}_tile", self.spelling.tile(kind, ()), code))
             annotation = f": {kind}"
         if variable is not None:
             self.put(f"{variable.name} = ", code, unsafe=unsafe)

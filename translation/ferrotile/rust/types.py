@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Container, Iterable
-
-import numpy as np
+from decimal import Decimal
 
 from ferrotile.program.dtypes import F32, DType
 from ferrotile.program.types import Shape, Size, TileType
@@ -49,14 +49,24 @@ class Spelling:
         return f"PointerTile<*{'mut' if mutable else 'const'} {dtype}, {self.braces(shape)}>"
 
 
+def _shortest(value: float, dtype: DType) -> str:
+    """The fewest significant digits that read back as the value in its own precision."""
+    if dtype is not F32:
+        return repr(value)
+    (single,) = struct.unpack("f", struct.pack("f", value))
+    texts = (f"{single:.{digits}e}" for digits in range(9))
+    return next(t for t in texts if struct.unpack("f", struct.pack("f", float(t)))[0] == single)
+
+
 def float_text(value: float, dtype: DType) -> str:
-    """The shortest decimal that reads back as the value (f64 constants were rounded by the front end)."""
-    number = np.float32(value) if dtype is F32 else np.float64(value)
-    size = abs(float(value))
-    if size != 0.0 and not 1e-6 <= size < 1e16:
-        text = np.format_float_scientific(number, unique=True, trim="0", exp_digits=1)
-        return text.replace("e+", "e")
-    return str(np.format_float_positional(number, unique=True, trim="0"))
+    """The shortest decimal that reads back as the finite value (f64 constants were rounded by the front end)."""
+    number = Decimal(_shortest(value, dtype))
+    if value != 0.0 and not 1e-6 <= abs(value) < 1e16:
+        sign, digits, _ = number.normalize().as_tuple()
+        first, rest = digits[0], "".join(map(str, digits[1:])) or "0"
+        return f"{'-' if sign else ''}{first}.{rest}e{number.adjusted()}"
+    text = f"{number:f}"
+    return text if "." in text else f"{text}.0"
 
 
 def literal(value: int | float | bool, dtype: DType, in_constant: bool) -> str | None:

@@ -123,17 +123,12 @@ class Values:
         if isinstance(consumer, (For, Loop)):
             return isinstance(consumer, For) and value.id not in {v.id for v in consumer.initial}
         return not (
-            isinstance(consumer, Operation)
-            and consumer.opcode in ("base_pointer", "offset", "load_ptr", "store_ptr")
+            isinstance(consumer, Operation) and consumer.opcode in ("base_pointer", "offset", "load_ptr", "store_ptr")
         )
 
     def _constant_inline(self, source: Operation, kind: TileType, value: Value, consumer: Statement) -> bool:
         number = source.attribute("value")
-        if (
-            not isinstance(number, (int, float))
-            or literal(number, kind.dtype, True) is None
-            or not kind.shape
-        ):
+        if not isinstance(number, (int, float)) or literal(number, kind.dtype, True) is None or not kind.shape:
             return False
         if isinstance(consumer, (For, Loop)):
             return True
@@ -221,11 +216,7 @@ class Values:
                 last = max(last, consumer)
                 continue
             last = max(last, self.position[id(consumer)])
-            if (
-                isinstance(consumer, Operation)
-                and len(consumer.results) == 1
-                and self.is_inline(consumer.result)
-            ):
+            if isinstance(consumer, Operation) and len(consumer.results) == 1 and self.is_inline(consumer.result):
                 last = max(last, self.last_use(consumer.result))
         return last
 
@@ -238,9 +229,7 @@ class Values:
         if sum(v.id == value.id for v in end.values) != 1 or self.is_inline(value):
             return None
         source = self.defined.get(value.id)
-        if source is None or (
-            isinstance(source, (For, Loop)) and value.id not in {r.id for r in source.results}
-        ):
+        if source is None or (isinstance(source, (For, Loop)) and value.id not in {r.id for r in source.results}):
             return None
         if self._block.get(id(source)) != id(loop.body):
             return None

@@ -117,7 +117,7 @@ def _static_assert(ctx: Context, made: Call) -> Abstract:
 
 def unknown(ctx: Context, name: str) -> Refused:
     """Refuses a name that `cuda.tile` does not have."""
-    near = difflib.get_close_matches(name, [*FUNCTIONS, *LATER, *NAMES], 1)
+    near = difflib.get_close_matches(name, [*FUNCTIONS, *LATER, *NAMES], 1, 0.75)
     hint = f"; did you mean `ct.{near[0]}`?" if near else ""
     return ctx.refused("FT210", f"`cuda.tile` has no `{name}`{hint}")
 
