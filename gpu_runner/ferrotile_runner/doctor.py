@@ -140,7 +140,7 @@ def _gpu() -> Check:
     try:
         driver = ctypes.CDLL(library)
     except OSError:
-        return Check("GPU", Status.OPTIONAL, "no NVIDIA driver: `simulate` runs kernels, or `--on HOST` does")
+        return Check("GPU", Status.OPTIONAL, "no NVIDIA driver: kernels are simulated on the CPU")
     count = ctypes.c_int(0)
     if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
         return Check("GPU", Status.OPTIONAL, "a driver, but no usable GPU")

@@ -116,8 +116,8 @@ def _if(program: Program, operation: Operation) -> None:
         else:
             x_term, y_term = program.term(a), program.term(b)
             mask = shapes.splat(program.rewriter, condition, x_term.shape)
-            value = program.rewriter.select((mask, x_term, y_term), x_term.shape, x_term.element)
-            program.bind(operation, result, value)
+            merged = program.rewriter.select((mask, x_term, y_term), x_term.shape, x_term.element)
+            program.bind(operation, result, merged)
 
 
 def _pass(program: Program, result: Value, value: Value) -> None:
@@ -171,9 +171,13 @@ def _runs_once(program: Program, lower: Term, upper: Term, step: Term) -> bool:
     if a is not None and b is not None and c is not None:
         return c > 0 and a < b <= a + c
     grid = program.rewriter.integers.facts.grid
-    if lower.op == "bid" and isinstance(lower.data, str) and step.is_op("grid", lower.data):
-        if grid.get(lower.data) is upper:
-            return program.store.use(f"grid.{lower.data} is the number of tiles: the persistent loop runs once")
+    if (
+        lower.op == "bid"
+        and isinstance(lower.data, str)
+        and step.is_op("grid", lower.data)
+        and grid.get(lower.data) is upper
+    ):
+        return program.store.use(f"grid.{lower.data} is the number of tiles: the persistent loop runs once")
     return False
 
 
@@ -200,7 +204,7 @@ class _Loop:
         while True:
             yielded = self.body()
             fixed = {k for k in self.slots if yielded[k] is program.values[self.arguments[k].number]} | self.fixed
-            written = {base for base, _ in trace.effects[mark[0]:]}
+            written = {base for base, _ in trace.effects[mark[0] :]}
             if fixed == self.fixed and written <= self.written:
                 break
             self.fixed, self.written = fixed, self.written | written
@@ -234,9 +238,7 @@ class _Loop:
         if terminator.name not in {"continue", "end"}:
             raise Unsupported("an early exit from a loop", terminator.location)
         values = terminator.named.get("values", ())
-        passed = [
-            program.token(value) for value in values if isinstance(value.type, TokenType)
-        ]
+        passed = [program.token(value) for value in values if isinstance(value.type, TokenType)]
         self.tokens = passed
         if passed:
             program.trace.carried[self.ordinal] = frozenset.intersection(*passed) if len(passed) > 1 else passed[0]

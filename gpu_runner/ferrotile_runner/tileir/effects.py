@@ -134,8 +134,8 @@ def _store_view(program: Program, operation: Operation) -> None:
         effect = store.term("store_ptr", semantics(operation), _squeezed(program, (view.base, *args)), (), "effect")
     else:
         data = (semantics(operation), view.tile, view.dim_map)
-        args = (view.base, *view.extents, *view.strides, *index, value)
-        effect = store.term("store", data, args, (), "effect")
+        where = (view.base, *view.extents, *view.strides, *index)
+        effect = store.term("store", data, (*where, value), (), "effect")
     write(program, view.base, effect)
     _note(program, operation, "store", view.base, effect, operation.results[0], view, index)
 

@@ -308,7 +308,8 @@ def _conditions(context: _Context, sides: _Sides) -> str:
     implication = Implication.of(context.rewriter, facts)
     for assertion in right.assertions:
         if not implication.holds(assertion.condition, assertion.path, assertion.loops):
-            return f"the Rust checks {show(assertion.condition)}{_at(assertion.location)}, which the Python does not imply"
+            place = _at(assertion.location)
+            return f"the Rust checks {show(assertion.condition)}{place}, which the Python does not imply"
     kept = {(item.condition, item.path) for item in right.assertions}
     for item in left.assertions:
         if (item.condition, item.path) not in kept:

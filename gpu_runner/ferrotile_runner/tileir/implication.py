@@ -32,7 +32,9 @@ class Implication:
                 made.bounds.setdefault(fact.condition.args[1], []).append(fact)
         return made
 
-    def holds(self, condition: Term, path: Path, loops: tuple[LoopFrame, ...], nonempty: frozenset[Range] = frozenset()) -> bool:
+    def holds(
+        self, condition: Term, path: Path, loops: tuple[LoopFrame, ...], nonempty: frozenset[Range] = frozenset()
+    ) -> bool:
         """Whether `condition` must be true at a place in the Rust reached by `path`, inside `loops`."""
         known = value_of(condition)
         if known is not None:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import ml_dtypes
 import numpy as np
 
-_FLOATS: Mapping[str, tuple[np.dtype[np.generic], type[np.unsignedinteger]]] = MappingProxyType({  # type: ignore[type-arg]
+_FLOATS: Mapping[str, tuple[np.dtype[np.generic], type[np.unsignedinteger]]] = MappingProxyType({
     "f16": (np.dtype(np.float16), np.uint16),
     "bf16": (np.dtype(ml_dtypes.bfloat16), np.uint16),
     "f32": (np.dtype(np.float32), np.uint32),

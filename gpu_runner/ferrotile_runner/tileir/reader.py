@@ -43,7 +43,7 @@ def read(text: str) -> Module:
             reader = _EntryReader(lines, at, _locations(lines, at))
             entries.append(reader.entry())
             at = reader.at
-        elif not stripped or stripped.startswith(("#", "//")) or stripped == "}" or "module" in stripped.split() or stripped.startswith("} loc("):
+        elif stripped in {"", "}"} or stripped.startswith(("#", "//", "} loc(")) or "module" in stripped.split():
             at += 1
         else:
             raise ReadError(f"expected an entry, found {stripped[:40]!r}", at + 1)
@@ -397,6 +397,9 @@ class _Head:
             self.keyed(word)
         elif word in row.words:
             attribute = row.words[word]
+            before = self.attributes.get(attribute)
+            if isinstance(before, str):  # `mmai` has the signs of both operands, in their order
+                word = f"{before} {word}"
             self.attributes[attribute] = True if attribute == word else word
         elif row.name == "assume":
             self.attributes["predicate"] = word

@@ -54,8 +54,8 @@ def sink(rules: Rules, term: Term, shape: Shape, axes: Axes) -> Term:
         args = (base, sink(rules, offset, shape, axes), state)
         return store.term("load_ptr", term.data, args, shape, term.element)
     if is_elementwise(term) and isinstance(term.data, str):
-        args = tuple(sink(rules, arg, shape, axes) for arg in term.args)
-        return rules.make(term.op, term.data, args, shape, term.element)
+        moved_args = tuple(sink(rules, arg, shape, axes) for arg in term.args)
+        return rules.make(term.op, term.data, moved_args, shape, term.element)
     return store.term("map", axes, (term,), shape, term.element)
 
 

@@ -149,9 +149,8 @@ def _mmaf(operation: Operation) -> Step:
 
 
 def _signs(operation: Operation) -> tuple[bool, bool]:
-    """Whether the left and the right operand of `mmai` are signed. One word alone does not say: both are needed."""
-    pair = operation.attributes.get("signedness")
-    words = pair if isinstance(pair, tuple) else tuple(operation.word(f"signedness_{s}") for s in ("lhs", "rhs"))
+    """Whether the left and the right operand of `mmai` are signed: two words, in the order of the operands."""
+    words = operation.word("signedness").split()
     if len(words) != 2 or not set(words) <= {"signed", "unsigned"}:
         raise UnsupportedOperation(f"the signedness of mmai (line {operation.text_line})")
     return words[0] == "signed", words[1] == "signed"
