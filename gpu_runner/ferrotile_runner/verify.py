@@ -96,7 +96,7 @@ def _climb(
         return Outcome(RungResult(RungStatus.SKIPPED, "not translated"))
     climb = CLIMBED.get(rung)
     if climb is None:
-        return Outcome(RungResult(RungStatus.SKIPPED, "running on a GPU is not part of `verify` yet; see docs/evidence for runs made by hand"))
+        return Outcome(RungResult(RungStatus.SKIPPED, "running on a GPU is not part of `verify` yet"))
     progress(f"{subject.kernel.name}: {rung.value}")
     return attempt(lambda: climb(session, subject), subject)
 
