@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.frontends.cutile.lower import lower_kernel
 from ferrotile.passes.pipeline import run_passes
 from ferrotile.program.ir import Program
+from ferrotile.relocate import Cache, Dependencies
 from ferrotile.rust.emit import Emitted, Unsupported, emit
 from ferrotile.rust.emit import render_file as _render
 from ferrotile.signatures.infer import infer_signatures
+from ferrotile.signatures.launch import Launches, collect_launches
 from ferrotile.signatures.model import Signature
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import FunctionSource, Module, parse_module
@@ -22,9 +23,6 @@ from ferrotile.syntax.span import NOWHERE, Span
 from ferrotile.translation import KernelTranslation, Options, SourceMap, UnsafeCount
 
 DIALECT = "cutile"
-
-Cached = tuple[int, tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]
-Cache = MutableMapping[bytes, Cached]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +51,33 @@ def translate_document(
 ) -> DocumentTranslation:
     """Every kernel of the document, one translation a signature. Total: what goes wrong is a diagnostic."""
     options = options or Options()
+    cache = Cache() if cache is None else cache
     try:
-        module = parse_module(document)
+        module = parse_module(document, cache.parsed)
         sources = find_kernels(module)
+        dependencies = Dependencies(module, sources, cache)
     except Exception:
         return DocumentTranslation((), (_internal(NOWHERE),))
     kernels: list[KernelTranslation] = []
     emitted: list[Emitted | None] = []
     for source in sources:
-        key = _digest(document, module, source, options)
-        hit = cache.get(key) if cache is not None else None
-        if hit is not None and hit[0] == source.span.start:
-            done, texts = hit[1], hit[2]
-        else:
-            done, texts = _kernel(document, module, source, options)
-            if cache is not None:
-                cache[key] = (source.span.start, done, texts)
-        kernels.extend(done)
-        emitted.extend(texts)
+        content, places = dependencies.of(source)
+        key = (options, *content)
+        found = cache.get(key, places)
+        if found is None:
+            found = _kernel(document, module, source, options, lambda: _launches(module, dependencies, cache))
+            cache.put(key, places, found)
+        kernels.extend(found[0])
+        emitted.extend(found[1])
     return DocumentTranslation(tuple(kernels), tuple(_module_diagnostics(module)), tuple(emitted))
+
+
+def _launches(module: Module, dependencies: Dependencies, cache: Cache) -> Launches:
+    found = cache.launches(dependencies.host)
+    if found is None:
+        found = collect_launches(module)
+        cache.put_launches(dependencies.host, found)
+    return found
 
 
 def _module_diagnostics(module: Module) -> Sequence[Diagnostic]:
@@ -83,30 +89,12 @@ def _internal(span: Span) -> Diagnostic:
     return Diagnostic("FT900", Severity.ERROR, f"Internal error: {text}", span)
 
 
-def _digest(document: Document, module: Module, source: FunctionSource, options: Options) -> bytes:
-    """Content that a kernel's translation depends on: its item and comments, and every item that is not a kernel
-    (helpers, constants, imports, launch sites)."""
-    digest = blake2b(digest_size=20)
-    digest.update(repr((source.name, options, source.span.end - source.span.start)).encode())
-    digest.update(document.data[_lead(document, source.span.start) : source.span.end])
-    for item in document.items:
-        own = item.span.start <= source.span.start < item.span.end
-        if not own and "kernel" not in item.text.partition("def ")[0]:
-            digest.update(item.digest)
-    return digest.digest()
-
-
-def _lead(document: Document, start: int) -> int:
-    """Where the comments directly above an item begin."""
-    first = start
-    for comment in reversed(document.comments):
-        if comment.span.end <= first and document.data[comment.span.end : first].strip() == b"":
-            first = comment.span.start
-    return first
-
-
 def _kernel(
-    document: Document, module: Module, source: FunctionSource, options: Options
+    document: Document,
+    module: Module,
+    source: FunctionSource,
+    options: Options,
+    launches: Callable[[], Launches],
 ) -> tuple[tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]:
     empty = KernelTranslation(
         source.name,
@@ -123,7 +111,7 @@ def _kernel(
         (),
     )
     try:
-        result = infer_signatures(module, source)
+        result = infer_signatures(module, source, launches())
         signatures = result.signatures
     except Exception:
         return (replace(empty, diagnostics=(_internal(source.name_span),)),), (None,)

@@ -48,6 +48,7 @@ class Module:
     diagnostics: tuple[Diagnostic, ...]
     _parsed: tuple[Parsed, ...] = field(repr=False)
     _by_key: Mapping[int, tuple[Item, Parsed]] = field(repr=False)
+    _broken: frozenset[int] = field(default=frozenset(), repr=False)
 
     @property
     def statements(self) -> tuple[ast.stmt, ...]:
@@ -71,6 +72,19 @@ class Module:
         """The top-level item that `node` belongs to."""
         found = self._by_key.get(key_of(node))
         return None if found is None else found[0]
+
+    def parses(self, item: Item) -> bool:
+        """Whether an item has any part in the module: one that CPython refuses has none."""
+        return id(item) not in self._broken
+
+    def stands_alone(self, function: FunctionSource) -> bool:
+        """Whether `function` is all that its item gives to the module."""
+        found = self._by_key.get(key_of(function.node))
+        if found is None:
+            return False
+        facts = found[1].facts
+        others = facts.bindings or facts.imports or facts.star_imports
+        return not others and found[1].statements == (function.node,)
 
     def resolve(self, expression: ast.expr) -> str | None:
         """The dotted global name that a Name or Attribute chain stands for, through imports and plain aliases
@@ -139,6 +153,7 @@ def parse_module(document: Document, cache: ParseCache | None = None) -> Module:
         tuple(diagnostics),
         tuple(parsed),
         by_key,
+        frozenset(id(i) for i, p in zip(kept, parsed, strict=True) if p.error is not None),
     )
 
 

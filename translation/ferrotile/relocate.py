@@ -1,0 +1,257 @@
+"""Translations kept between edits, and moved to where their source now stands."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import OrderedDict
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TypeVar
+
+from ferrotile.rust.emit import Emitted
+from ferrotile.signatures.launch import Launches
+from ferrotile.syntax.document import Document, Item
+from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.parsed import ParseCache
+from ferrotile.syntax.span import NOWHERE, Span
+from ferrotile.translation import KernelTranslation
+
+T = TypeVar("T")
+Results = tuple[tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_CALLED = re.compile(r"([^\W\d]\w*)\s*\(")
+
+
+class _Unplaced(Exception):
+    """A span that lies in nothing that the translation depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a kernel (with the comments above it) and the items that it may refer to stand."""
+
+    own: Span
+    items: tuple[Span, ...]
+
+
+class Shift:
+    """Moves each span along with the place that it lies in."""
+
+    __slots__ = ("_after", "_before", "_delta", "_order")
+
+    def __init__(self, before: Places, after: Places) -> None:
+        self._before = before
+        self._after = after
+        self._delta = after.own.start - before.own.start
+        self._order: list[tuple[int, int, int]] | None = None
+
+    def of(self, value: T) -> T:
+        """`value` with every span in it moved."""
+        return self._moved(value)  # type: ignore[return-value]
+
+    def _moved(self, value: object) -> object:
+        if isinstance(value, Span):
+            return self._span(value)
+        if isinstance(value, tuple):
+            return tuple([self._moved(v) for v in value])
+        if is_dataclass(value) and not isinstance(value, type):
+            changed = {}
+            for field in fields(value):
+                old = getattr(value, field.name)
+                new = self._moved(old)
+                if new is not old:
+                    changed[field.name] = new
+            return replace(value, **changed) if changed else value
+        return value
+
+    def _span(self, span: Span) -> Span:
+        if span == NOWHERE:
+            return span
+        own = self._before.own
+        if own.start <= span.start and span.end <= own.end:
+            return Span(span.start + self._delta, span.end + self._delta)
+        if self._order is None:
+            pairs = zip(self._before.items, self._after.items, strict=True)
+            self._order = sorted((b.start, b.end, a.start - b.start) for b, a in pairs)
+        at = bisect_right(self._order, (span.start, 1 << 62, 0)) - 1
+        if at < 0 or span.end > self._order[at][1]:
+            raise _Unplaced
+        delta = self._order[at][2]
+        return Span(span.start + delta, span.end + delta)
+
+
+class _Moved:
+    """An equal of `origin`, moved field by field when first asked for: most kernels are never looked at."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = self._shift.of(getattr(self._origin, name))
+        object.__setattr__(self, name, value)
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(self, type(other)) and not isinstance(other, type(self)):
+            return NotImplemented
+        return all(getattr(self, f.name) == getattr(other, f.name) for f in fields(self))  # type: ignore[arg-type]
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, f.name) for f in fields(self)))  # type: ignore[arg-type]
+
+
+class MovedKernel(_Moved, KernelTranslation):
+    __slots__ = ("_origin", "_shift")
+
+
+class MovedEmitted(_Moved, Emitted):
+    __slots__ = ("_origin", "_shift")
+
+
+def _move(kind: type[T], origin: T, shift: Shift) -> T:
+    made = object.__new__(kind)
+    object.__setattr__(made, "_origin", origin)
+    object.__setattr__(made, "_shift", shift)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    places: Places
+    results: Results
+    movable: bool
+
+
+class Cache:
+    """What translations of one document after another share. Not for use by two threads at once."""
+
+    def __init__(self, limit: int = 1024) -> None:
+        self.parsed = ParseCache()
+        self._limit = limit
+        self._entries: OrderedDict[tuple[object, ...], _Entry] = OrderedDict()
+        self._launches: tuple[object, Launches] | None = None
+        self._words: OrderedDict[bytes, tuple[frozenset[str], frozenset[str]]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: tuple[object, ...], places: Places) -> Results | None:
+        """What is kept under `key`, moved to `places`."""
+        entry = self._entries.get(key)
+        if entry is None or (entry.places != places and not entry.movable):
+            return None
+        self._entries.move_to_end(key)
+        if entry.places == places:
+            return entry.results
+        shift = Shift(entry.places, places)
+        kernels, emitted = entry.results
+        return (
+            tuple(_move(MovedKernel, k, shift) for k in kernels),
+            tuple(None if e is None else _move(MovedEmitted, e, shift) for e in emitted),
+        )
+
+    def put(self, key: tuple[object, ...], places: Places, results: Results) -> None:
+        """Keep results; the least recently used ones go."""
+        movable = places.own.start != 0  # `NOWHERE` and the file's beginning are not to be told apart
+        try:
+            Shift(places, places).of(results)
+        except _Unplaced:
+            movable = False
+        self._entries[key] = _Entry(places, results, movable)
+        self._entries.move_to_end(key)
+        if len(self._entries) > self._limit:
+            self._entries.popitem(last=False)
+
+    def launches(self, key: object) -> Launches | None:
+        """The launch sites of the last document, where it had the same host code."""
+        return self._launches[1] if self._launches is not None and self._launches[0] == key else None
+
+    def put_launches(self, key: object, launches: Launches) -> None:
+        self._launches = (key, launches)
+
+    def words(self, item: Item) -> tuple[frozenset[str], frozenset[str]]:
+        """The names in an item's text, and those of them that are called."""
+        found = self._words.get(item.digest)
+        if found is None:
+            found = (frozenset(_NAME.findall(item.text)), frozenset(_CALLED.findall(item.text)))
+            self._words[item.digest] = found
+            if len(self._words) > 8 * self._limit:
+                self._words.popitem(last=False)
+        return found
+
+
+class Dependencies:
+    """What each kernel of a document depends on: its own text; every item that is no plain kernel (helpers,
+    constants, imports, launch sites); and the other kernels that those or itself mention."""
+
+    def __init__(self, module: Module, kernels: tuple[FunctionSource, ...], cache: Cache) -> None:
+        self._module = module
+        self._cache = cache
+        plain = {id(k.item): k for k in kernels if module.stands_alone(k) and "launch" not in k.item.text}
+        self._shared: list[Item] = []
+        self._before: dict[int, int] = {}
+        for item in module.items:
+            self._before[id(item)] = len(self._shared)
+            if id(item) not in plain and module.parses(item):
+                self._shared.append(item)
+        self._plain = list(plain.values())
+        self._place = {id(k.item): n for n, k in enumerate(self._plain)}
+        helpers: set[str] = set()
+        for item in self._shared:
+            names, called = cache.words(item)
+            helpers |= called if "launch" in item.text else names
+            helpers.update(item.names)
+        self._by_name: dict[str, list[FunctionSource]] = {}
+        for kernel in self._plain:
+            self._by_name.setdefault(kernel.name, []).append(kernel)
+        self._always = [n for n in self._by_name if n in helpers]
+        digests = tuple(i.digest for i in self._shared)
+        self._texts = (b"launch" in module.document.data, digests, self._content(self._always))
+        self._spans = tuple(i.span for i in self._shared)
+
+    def _content(self, names: list[str]) -> tuple[bytes, ...]:
+        return tuple(k.item.digest for n in names for k in self._by_name[n])
+
+    @property
+    def host(self) -> object:
+        """What launch sites depend on; with where it stands, for they hold places."""
+        return self._texts, self._spans, tuple(sorted(self._by_name))
+
+    def of(self, kernel: FunctionSource) -> tuple[tuple[object, ...], Places]:
+        """What the translation of `kernel` is kept under, and the places that it may refer to."""
+        document = self._module.document
+        own = _region(document, kernel.span)
+        plain = id(kernel.item) in self._place
+        mentioned = {kernel.name, *self._cache.words(kernel.item)[0]} & self._by_name.keys()
+        others: list[FunctionSource] = []
+        seen: set[str] = set()
+        queue = [*self._always, *sorted(mentioned)]
+        while queue:
+            name = queue.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            for other in self._by_name[name]:
+                if other.item is not kernel.item:
+                    others.append(other)
+                    queue.extend(self._cache.words(other.item)[0] & self._by_name.keys())
+        others.sort(key=lambda k: k.span.start)
+        key = (
+            kernel.name,
+            document.data[own.start : own.end],
+            kernel.span.start - own.start,
+            None if plain else kernel.span.start - kernel.item.span.start,
+            self._before[id(kernel.item)],
+            tuple((o.item.digest, o.span.start < kernel.span.start) for o in others),
+            self._texts,
+        )
+        return key, Places(own, (*self._spans, *(o.item.span for o in others)))
+
+
+def _region(document: Document, span: Span) -> Span:
+    """A kernel from the line of the first comment above it."""
+    comments = document.comments_above(span.start)
+    lines = document.lines
+    return Span(lines.line_start(lines.line_of(comments[0].span.start if comments else span.start)), span.end)
