@@ -228,7 +228,8 @@ def _one_line(text: str) -> str:
 
 
 def _default_translator() -> Translator:
-    from ferrotile.translate import Cache, translate_document
+    from ferrotile.relocate import Cache
+    from ferrotile.translate import translate_document
 
     cache = Cache(CACHED_KERNELS)
 

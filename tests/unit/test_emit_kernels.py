@@ -196,7 +196,7 @@ def test_one_module_for_a_file() -> None:
 
 
 def test_the_cache_is_used_and_edits_miss_it() -> None:
-    cache: Cache = {}
+    cache = Cache()
     first = translate_document(Document(VECTOR_ADD), Options(), cache)
     again = translate_document(Document(VECTOR_ADD), Options(), cache)
     assert again.kernels[0] is first.kernels[0]

@@ -85,6 +85,8 @@ class _Moved:
     """An equal of `origin`, moved field by field when first asked for: most kernels are never looked at."""
 
     __slots__ = ()
+    _origin: object
+    _shift: Shift
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("_"):
@@ -206,6 +208,7 @@ class Dependencies:
         self._by_name: dict[str, list[FunctionSource]] = {}
         for kernel in self._plain:
             self._by_name.setdefault(kernel.name, []).append(kernel)
+        self._known = frozenset(self._by_name)
         self._always = [n for n in self._by_name if n in helpers]
         digests = tuple(i.digest for i in self._shared)
         self._texts = (b"launch" in module.document.data, digests, self._content(self._always))
@@ -224,7 +227,7 @@ class Dependencies:
         document = self._module.document
         own = _region(document, kernel.span)
         plain = id(kernel.item) in self._place
-        mentioned = {kernel.name, *self._cache.words(kernel.item)[0]} & self._by_name.keys()
+        mentioned = {kernel.name, *(self._cache.words(kernel.item)[0] & self._known)}
         others: list[FunctionSource] = []
         seen: set[str] = set()
         queue = [*self._always, *sorted(mentioned)]
@@ -233,10 +236,10 @@ class Dependencies:
             if name in seen:
                 continue
             seen.add(name)
-            for other in self._by_name[name]:
+            for other in self._by_name.get(name, ()):
                 if other.item is not kernel.item:
                     others.append(other)
-                    queue.extend(self._cache.words(other.item)[0] & self._by_name.keys())
+                    queue.extend(self._cache.words(other.item)[0] & self._known)
         others.sort(key=lambda k: k.span.start)
         key = (
             kernel.name,

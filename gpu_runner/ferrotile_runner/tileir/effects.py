@@ -56,8 +56,15 @@ def write(program: Program, base: Term, effect: Term) -> None:
 
 
 def _note(
-    program: Program, operation: Operation, kind: str, base: Term, value: Term, token: Value,
-    view: View | None = None, index: tuple[Term, ...] = (), offset: Term | None = None,
+    program: Program,
+    operation: Operation,
+    kind: str,
+    base: Term,
+    value: Term,
+    token: Value,
+    view: View | None = None,
+    index: tuple[Term, ...] = (),
+    offset: Term | None = None,
 ) -> None:
     before = program.token(operation.optional("token"))
     number = len(program.trace.accesses)
@@ -214,9 +221,13 @@ def extract(program: Program, source: Term, place: tuple[Term, ...], shape: Shap
     """A slice; of a tile that came from a view it is the load of the finer partition (M4)."""
     loaded = program.trace.loaded.get(source)
     scalar = None if loaded is None else shapes.unsplat(program.rewriter, loaded.pad)
-    if loaded is None or source.shape != loaded.view.tile or len(place) != len(shape) or (
-        scalar is None and loaded.pad.op != "undetermined"
-    ) or any(part == 1 != whole for part, whole in zip(shape, source.shape, strict=True)):
+    if (
+        loaded is None
+        or source.shape != loaded.view.tile
+        or len(place) != len(shape)
+        or (scalar is None and loaded.pad.op != "undetermined")
+        or any(part == 1 != whole for part, whole in zip(shape, source.shape, strict=True))
+    ):
         return program.store.term("extract", (), (source, *place), shape, element)
     view, integers = loaded.view, program.rewriter.integers
     index = tuple(

@@ -86,9 +86,7 @@ class _Context:
         self.facts = Facts(hypotheses.no_overflow, hypotheses.positive_extents)
         self.rewriter = Rewriter(self.store, Arithmetic(self.store, self.facts))
         self.rust_blocks = {axis: self.block(axis) for axis in "xyz"}
-        self.python_blocks = {
-            axis: self.python_block(axis) for axis in "xyz"
-        }
+        self.python_blocks = {axis: self.python_block(axis) for axis in "xyz"}
         for symbol, tile in hypotheses.extent_leq:
             made = self.store.term("cdiv", "", (self.extent(symbol), self.store.const(tile)))
             self.facts.equal[made] = self.store.const(1)

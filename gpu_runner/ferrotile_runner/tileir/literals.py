@@ -8,16 +8,18 @@ from types import MappingProxyType
 import ml_dtypes
 import numpy as np
 
-_FLOATS: Mapping[str, tuple[np.dtype[np.generic], type[np.unsignedinteger]]] = MappingProxyType({
-    "f16": (np.dtype(np.float16), np.uint16),
-    "bf16": (np.dtype(ml_dtypes.bfloat16), np.uint16),
-    "f32": (np.dtype(np.float32), np.uint32),
-    "tf32": (np.dtype(np.float32), np.uint32),
-    "f64": (np.dtype(np.float64), np.uint64),
-    "f8E4M3FN": (np.dtype(ml_dtypes.float8_e4m3fn), np.uint8),
-    "f8E5M2": (np.dtype(ml_dtypes.float8_e5m2), np.uint8),
-    "f8E8M0FNU": (np.dtype(ml_dtypes.float8_e8m0fnu), np.uint8),
-})
+_FLOATS: Mapping[str, tuple[np.dtype[np.generic], type[np.unsignedinteger]]] = MappingProxyType(
+    {
+        "f16": (np.dtype(np.float16), np.uint16),
+        "bf16": (np.dtype(ml_dtypes.bfloat16), np.uint16),
+        "f32": (np.dtype(np.float32), np.uint32),
+        "tf32": (np.dtype(np.float32), np.uint32),
+        "f64": (np.dtype(np.float64), np.uint64),
+        "f8E4M3FN": (np.dtype(ml_dtypes.float8_e4m3fn), np.uint8),
+        "f8E5M2": (np.dtype(ml_dtypes.float8_e5m2), np.uint8),
+        "f8E8M0FNU": (np.dtype(ml_dtypes.float8_e8m0fnu), np.uint8),
+    }
+)
 _EXACT_INTEGERS = MappingProxyType({"f16": 11, "bf16": 8, "f32": 24, "tf32": 11, "f64": 53})
 
 

@@ -158,8 +158,14 @@ def padded(rewriter: Rewriter, view: View, index: tuple[Term, ...], raw: Term, p
     return rewriter.select((inside(rewriter, view, index), raw, pad), view.tile, raw.element)
 
 
-def merge_leading(rewriter: Rewriter, view: View, index: tuple[Term, ...], rank: int, extents: tuple[Term, ...],
-                  strides: tuple[Term, ...]) -> tuple[View, tuple[Term, ...]]:
+def merge_leading(
+    rewriter: Rewriter,
+    view: View,
+    index: tuple[Term, ...],
+    rank: int,
+    extents: tuple[Term, ...],
+    strides: tuple[Term, ...],
+) -> tuple[View, tuple[Term, ...]]:
     """A view of a contiguous array with its leading axes taken as one, of rank `rank` (H5).
 
     Raises ValueError where a tile spans merged axes."""
@@ -170,5 +176,5 @@ def merge_leading(rewriter: Rewriter, view: View, index: tuple[Term, ...], rank:
     for axis in range(1, merged):
         place = rewriter.integers.add(rewriter.integers.multiply(place, view.extents[axis]), index[axis])
     dim_map = (0, *(axis - merged + 1 for axis in view.dim_map[merged:]))
-    joined = View(view.base, extents, strides, view.tile[merged - 1:], dim_map, view.padding)
+    joined = View(view.base, extents, strides, view.tile[merged - 1 :], dim_map, view.padding)
     return joined, (place, *index[merged:])

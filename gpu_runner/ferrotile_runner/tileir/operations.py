@@ -81,8 +81,10 @@ def _rows() -> tuple[Specification, ...]:
         *(S(n, binary, each, words=FTZ, keys=ROUNDING) for n in ("addf", "subf", "mulf", "divf")),
         S("fma", ternary, each, words=FTZ, keys=ROUNDING),
         *(S(n, unary, each, words=FTZ, keys=ROUNDING) for n in ("exp", "exp2", "sqrt", "rsqrt", "tanh")),
-        *(S(n, unary, each) for n in (
-            "absf", "negf", "ceil", "floor", "log", "log2", "sin", "cos", "tan", "sinh", "cosh")),
+        *(
+            S(n, unary, each)
+            for n in ("absf", "negf", "ceil", "floor", "log", "log2", "sin", "cos", "tan", "sinh", "cosh")
+        ),
         *(S(n, binary, each) for n in ("atan2", "fpowf", "fpowi", "pow", "remf")),
         *(S(n, binary, each, words={**NAN, **FTZ}) for n in ("maxf", "minf")),
         S("cmpf", binary, each, words=_words(predicate=PREDICATES, ordering="ordered unordered")),
@@ -99,8 +101,7 @@ def _rows() -> tuple[Specification, ...]:
         # conversions
         S("bitcast", unary, each),
         S("exti", unary, each, words=SIGN),
-        S("trunci", unary, each, keys=OVERFLOW,
-          words=_words(overflow="no_unsigned_wrap no_signed_wrap no_wrap")),
+        S("trunci", unary, each, keys=OVERFLOW, words=_words(overflow="no_unsigned_wrap no_signed_wrap no_wrap")),
         S("ftof", unary, each, keys=ROUNDING, words=FTZ),
         S("ftoi", unary, each, words=SIGN, keys=ROUNDING),
         S("itof", unary, each, words=SIGN, keys=ROUNDING),
@@ -124,9 +125,16 @@ def _rows() -> tuple[Specification, ...]:
         S("get_num_tile_blocks", (), K.OTHER),
         S("assume", unary, K.OTHER, E.ASSUME, keys=frozenset({"bounded", "div_by", "same_elements"})),
         S("make_tensor_view", ("base", "shape*", "strides*"), K.OTHER, keys=frozenset({"shape", "strides"})),
-        *(S(n, ("view",), K.OTHER) for n in (
-            "make_partition_view", "make_strided_view", "make_gather_scatter_view",
-            "get_index_space_shape", "get_tensor_shape")),
+        *(
+            S(n, ("view",), K.OTHER)
+            for n in (
+                "make_partition_view",
+                "make_strided_view",
+                "make_gather_scatter_view",
+                "get_index_space_shape",
+                "get_tensor_shape",
+            )
+        ),
         S("get_global", (), K.OTHER, E.UNSUPPORTED),
         # memory
         S("make_token", (), K.OTHER, E.TOKEN),
@@ -135,14 +143,21 @@ def _rows() -> tuple[Specification, ...]:
         S("store_view_tko", ("value", "view", "index*", "token?"), K.OTHER, E.STORE, ORDER, HINTS),
         S("load_ptr_tko", ("pointer", "mask?", "padding?", "token?"), K.OTHER, E.LOAD, ORDER, HINTS),
         S("store_ptr_tko", ("pointer", "value", "mask?", "token?"), K.OTHER, E.STORE, ORDER, HINTS),
-        S("atomic_rmw_tko", ("pointer", "value", "mask?", "token?"), K.OTHER, E.ATOMIC,
-          {**ORDER, **MODES}, HINTS),
+        S("atomic_rmw_tko", ("pointer", "value", "mask?", "token?"), K.OTHER, E.ATOMIC, {**ORDER, **MODES}, HINTS),
         S("atomic_cas_tko", ("pointer", "expected", "desired", "mask?", "token?"), K.OTHER, E.ATOMIC, ORDER, HINTS),
-        S("atomic_red_view_tko", ("value", "view", "index*", "token?"), K.OTHER, E.UNSUPPORTED,
-          {**ORDER, **MODES}, HINTS),
+        S(
+            "atomic_red_view_tko",
+            ("value", "view", "index*", "token?"),
+            K.OTHER,
+            E.UNSUPPORTED,
+            {**ORDER, **MODES},
+            HINTS,
+        ),
         S("print_tko", ("arguments*", "token?"), K.OTHER, E.PRINT, keys=HINTS),
-        *(S(n, ("token?",), K.OTHER, E.UNSUPPORTED, keys=HINTS) for n in (
-            "memory_fence_alias_tko", "gdc_launch_dependents_tko", "gdc_wait_tko")),
+        *(
+            S(n, ("token?",), K.OTHER, E.UNSUPPORTED, keys=HINTS)
+            for n in ("memory_fence_alias_tko", "gdc_launch_dependents_tko", "gdc_wait_tko")
+        ),
         S("alloca", (), K.OTHER, E.UNSUPPORTED),
         S("assert", ("condition",), K.OTHER, E.ASSERT),
         # regions

@@ -19,9 +19,7 @@ class Unordered:
     across_iterations: bool
 
 
-def unordered(
-    rewriter: Rewriter, accesses: Sequence[Access], carried: Mapping[int, Before]
-) -> list[Unordered]:
+def unordered(rewriter: Rewriter, accesses: Sequence[Access], carried: Mapping[int, Before]) -> list[Unordered]:
     """Pairs of one array, at least one a write. `carried`: loop -> accesses behind the token it passes on."""
     found: list[Unordered] = []
     for later_number, later in enumerate(accesses):
@@ -60,14 +58,10 @@ def different(rewriter: Rewriter, a: Access, b: Access) -> bool:
     """Tiles of one partition whose indices differ by a constant on some axis."""
     if a.view is None or b.view is None or a.view.key != b.view.key:
         return False
-    return any(
-        bool(value_of(rewriter.integers.subtract(x, y))) for x, y in zip(a.index, b.index, strict=True)
-    )
+    return any(bool(value_of(rewriter.integers.subtract(x, y))) for x, y in zip(a.index, b.index, strict=True))
 
 
-def _own_tile(
-    rewriter: Rewriter, a: Access, b: Access, induction: Term, outer: frozenset[Term]
-) -> bool:
+def _own_tile(rewriter: Rewriter, a: Access, b: Access, induction: Term, outer: frozenset[Term]) -> bool:
     """Both accesses use the same tile in an iteration, and each iteration another one."""
     if a.view is None or b.view is None or a.view.key != b.view.key or a.index != b.index:
         return False

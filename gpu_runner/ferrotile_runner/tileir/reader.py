@@ -104,9 +104,7 @@ class _EntryReader:
         if match:
             line = line[: match.start()]
             direct = _FILE_LOCATION.search(f"loc({match[1]})")
-            location = (
-                Location(direct[1], int(direct[2]), int(direct[3])) if direct else self.locations.get(match[1])
-            )
+            location = Location(direct[1], int(direct[2]), int(direct[3])) if direct else self.locations.get(match[1])
         self.at += 1
         return Cursor(lexemes(line, self.at), self.at), location
 
@@ -179,12 +177,11 @@ class _EntryReader:
         if row.name in {"make_partition_view", "make_strided_view", "make_gather_scatter_view"}:
             operands, results = [], operands
         named = head.roles(operands)
+        _check_view(head, named, operands, cursor)
         values = self.results(names, results or operands, cursor, scope)
         return Operation(row.name, named, values, MappingProxyType(head.attributes), (), location, line)
 
-    def results(
-        self, names: tuple[str, ...], types: list[Type], cursor: Cursor, scope: Scope
-    ) -> tuple[Value, ...]:
+    def results(self, names: tuple[str, ...], types: list[Type], cursor: Cursor, scope: Scope) -> tuple[Value, ...]:
         """Values for `%a, %b` or `%a:2` (its parts are `%a#0`, `%a#1`); one type serves all results."""
         split: list[str] = []
         for name in names:
@@ -196,7 +193,7 @@ class _EntryReader:
             types = [types[-1]] * len(split) if types else types
         if len(types) < len(split):
             raise cursor.error("results without a type")
-        used = types[-len(split):]
+        used = types[-len(split) :]
         return tuple(self.value(name, type_, scope) for name, type_ in zip(split, used, strict=True))
 
     def reduction(
@@ -255,14 +252,25 @@ class _Control:
         return tuple(names), tuple(values)
 
     def finish(
-        self, name: str, named: Mapping[str, tuple[Value, ...]], regions: tuple[Region, ...],
-        types: list[Type], place: Location | None, line: int, unsigned: bool = False,
+        self,
+        name: str,
+        named: Mapping[str, tuple[Value, ...]],
+        regions: tuple[Region, ...],
+        types: list[Type],
+        place: Location | None,
+        line: int,
+        unsigned: bool = False,
     ) -> Operation:
         results = self.reader.results(self.names, types, self.cursor, self.scope)
         attributes: dict[str, Attribute] = {"unsigned": True} if unsigned else {}
         return Operation(
-            name, MappingProxyType(dict(named)), results, MappingProxyType(attributes), regions,
-            place or self.location, line,
+            name,
+            MappingProxyType(dict(named)),
+            results,
+            MappingProxyType(attributes),
+            regions,
+            place or self.location,
+            line,
         )
 
     def for_(self) -> Operation:
@@ -283,9 +291,7 @@ class _Control:
         cursor.expect("{")
         inner = dict(self.scope)
         arguments = [self.reader.value(induction, kind, inner)]
-        arguments += [
-            self.reader.value(name, value.type, inner) for name, value in zip(names, initial, strict=True)
-        ]
+        arguments += [self.reader.value(name, value.type, inner) for name, value in zip(names, initial, strict=True)]
         region, _, place = self.reader.region(tuple(arguments), inner)
         named = {"lower": (lower,), "upper": (upper,), "step": (step,), "initial": initial}
         return self.finish("for", named, (region,), types, place, line, unsigned)
@@ -326,6 +332,16 @@ def _lookup(cursor: Cursor, scope: Scope) -> Value:
     if value is None:
         raise cursor.error(f"{name} is not defined here")
     return value
+
+
+def _check_view(head: _Head, named: Mapping[str, tuple[Value, ...]], types: list[Type], cursor: Cursor) -> None:
+    """The view's type as an access repeats it must be the type of its definition."""
+    repeated = [type_ for type_ in types if not isinstance(type_, TileType | TokenType)]
+    for view in named.get("view", ()):
+        if head.row.name.startswith("make_"):
+            continue
+        if repeated[:1] != [view.type]:
+            raise cursor.error(f"the type of {view.name} is not that of its definition")
 
 
 class _Head:
@@ -479,4 +495,3 @@ class _Head:
             return bool(rest) and name == "token" and isinstance(rest[0].type, TokenType)
         first = rest[0].type
         return name != "mask" or (isinstance(first, TileType) and first.element == "i1")
-

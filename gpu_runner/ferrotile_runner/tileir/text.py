@@ -56,7 +56,7 @@ def lexemes(text: str, line: int) -> list[Lexeme]:
     while at < end:
         match = _LEXEME.match(text, at)
         if match is None or match.lastgroup is None:
-            raise ReadError(f"unexpected text {text[at:at + 20].strip()!r}", line)
+            raise ReadError(f"unexpected text {text[at : at + 20].strip()!r}", line)
         found.append(Lexeme(match.lastgroup, match[match.lastgroup]))
         at = match.end()
     return found

@@ -90,11 +90,11 @@ class Trace:
         return (*(len(items) for items in lists), self.loop_count)
 
     def rollback(self, mark: tuple[int, ...], states: dict[Term, tuple[Term, ...]], seen: dict[PadKey, int]) -> None:
-        del self.effects[mark[0]:]
-        del self.accesses[mark[1]:]
-        del self.assertions[mark[2]:]
-        del self.obligations[mark[3]:]
-        del self.facts[mark[4]:]
+        del self.effects[mark[0] :]
+        del self.accesses[mark[1] :]
+        del self.assertions[mark[2] :]
+        del self.obligations[mark[3] :]
+        del self.facts[mark[4] :]
         self.loop_count = mark[5]
         self.states = dict(states)
         self.occurrences = dict(seen)

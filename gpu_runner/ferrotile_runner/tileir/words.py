@@ -8,8 +8,17 @@ from ferrotile_runner.tileir.integers import decode
 from ferrotile_runner.tileir.terms import Term, squeeze
 
 _SYMBOLS = {
-    "addf": "+", "subf": "-", "mulf": "*", "divf": "/", "div": "//", "andi": "and", "ori": "or",
-    "less_than": "<", "less_than_or_equal": "<=", "equal": "==", "not_equal": "!=",
+    "addf": "+",
+    "subf": "-",
+    "mulf": "*",
+    "divf": "/",
+    "div": "//",
+    "andi": "and",
+    "ori": "or",
+    "less_than": "<",
+    "less_than_or_equal": "<=",
+    "equal": "==",
+    "not_equal": "!=",
 }
 _OPAQUE = frozenset({"const", "param", "bid", "grid", "iota", "carry", "bound", "poly"})
 

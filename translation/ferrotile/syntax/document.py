@@ -167,9 +167,7 @@ class Document:
             return False
         if node.type == "decorated_definition":
             definition = node.child_by_field_name("definition")
-            return definition is not None and not _BLOCK.search(
-                self.data, definition.start_byte, node.end_byte
-            )
+            return definition is not None and not _BLOCK.search(self.data, definition.start_byte, node.end_byte)
         return not _BLOCK.search(self.data, node.start_byte, node.end_byte)
 
     def _cut(self, start: int, end: int) -> Iterator[Item]:

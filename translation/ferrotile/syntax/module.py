@@ -168,9 +168,7 @@ def _functions(
             span = Span(base + found.span.start, base + found.span.end)
             name_span = Span(base + found.name_span.start, base + found.name_span.end)
             decorators = tuple(found.node.decorator_list)
-            source = FunctionSource(
-                found.node.name, found.node, span, name_span, decorators, item, found.enclosing
-            )
+            source = FunctionSource(found.node.name, found.node, span, name_span, decorators, item, found.enclosing)
             (nested if found.enclosing else top).append(source)
     return tuple(top), tuple(nested)
 

@@ -114,9 +114,7 @@ def _parse_item(text: str, key: int) -> Parsed:
     except SyntaxError as error:
         return Parsed(key, data, starts, (), Facts(), _located(error, data, starts))
     except (RecursionError, MemoryError, OverflowError):
-        return Parsed(
-            key, data, starts, (), Facts(), ParseError("too deeply nested to analyse", Span(0, len(data)))
-        )
+        return Parsed(key, data, starts, (), Facts(), ParseError("too deeply nested to analyse", Span(0, len(data))))
     except ValueError:
         at = max(data.find(b"\0"), 0)
         return Parsed(

@@ -1,0 +1,135 @@
+"""Kept translations: equal to fresh ones wherever their source has moved, and made anew only where it changed."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import ferrotile.translate
+import pytest
+from ferrotile.relocate import Cache
+from ferrotile.syntax.document import Document
+from ferrotile.translate import translate_document
+
+EXAMPLES = sorted(Path(__file__).parents[2].joinpath("examples").glob("*.py"))
+TEXTS = {p.stem: p.read_text(encoding="utf-8") for p in EXAMPLES}
+PAIRS = [f"{a}+{b}" for a, b in permutations(TEXTS, 2)]
+HELPED = """import cuda.tile as ct
+
+def twice(x):
+    return x * SCALE
+
+# ferrotile: x: f32[N], y: f32[N], T=64, grid=(N/T)
+@ct.kernel
+def one(x, y, T: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(y, index=(i,), tile=twice(ct.load(x, index=(i,), shape=(T,))))  # twice
+
+SCALE = 2.0
+
+# ferrotile: x: f32[N], y: f32[N], T=64, grid=(N/T)
+@ct.kernel
+def two(x, y, T: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(y, index=(i,), tile=twice(ct.load(x, index=(i,), shape=(T,))) + 1.0)
+"""
+
+
+def _text(name: str) -> str:
+    return "\n\n".join(TEXTS[n] for n in name.split("+"))
+
+
+def _edits(document: Document) -> list[Document]:
+    """At the top, in the middle (between items), and taking a line out again."""
+    top = document.edit(0, 0, "# a comment\n\n")
+    middle = top.items[len(top.items) // 2].span.end
+    between = top.edit(middle, middle, "\n\nOTHER = 3\n")
+    gap = between.items[1].span.end
+    spaced = between.edit(gap, gap, "\n# é\n")
+    return [top, between, spaced, spaced.edit(0, len("# a comment\n"), "")]
+
+
+@pytest.mark.parametrize("name", [*TEXTS, *PAIRS])
+def test_a_kept_translation_equals_a_fresh_one(name: str) -> None:
+    _same(_text(name))
+
+
+def test_spans_in_helpers_move_with_the_helpers() -> None:
+    _same(HELPED)
+
+
+def _same(text: str) -> None:
+    cache = Cache()
+    document = Document(text)
+    translate_document(document, cache=cache)
+    for edited in _edits(document):
+        kept = translate_document(edited, cache=cache)
+        fresh = translate_document(Document(edited.text))
+        assert kept.kernels == fresh.kernels
+        assert repr(kept.kernels).replace("MovedKernel", "KernelTranslation") == repr(fresh.kernels)
+        assert kept == fresh
+        assert kept.render_file("k") == fresh.render_file("k")
+
+
+def _calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    lowered: list[str] = []
+    real = ferrotile.translate.lower_kernel
+
+    def counted(module, kernel, signature):  # type: ignore[no-untyped-def]
+        lowered.append(kernel.name)
+        return real(module, kernel, signature)
+
+    monkeypatch.setattr(ferrotile.translate, "lower_kernel", counted)
+    return lowered
+
+
+def test_only_the_edited_kernel_is_lowered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered = _calls(monkeypatch)
+    cache = Cache()
+    document = Document(HELPED)
+    translate_document(document, cache=cache)
+    assert lowered == ["one", "two"]
+    lowered.clear()
+    above = document.edit(0, 0, "# above\n")
+    translate_document(above, cache=cache)
+    assert lowered == []
+    at = above.data.index(b"i = ct.bid")
+    translate_document(above.edit(at, at, "# in one\n    "), cache=cache)
+    assert lowered == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("SCALE = 2.0", "SCALE = 3.0"),
+        ("x * SCALE", "x + SCALE"),
+        ("import cuda.tile as", "import cuda.tile as ct, math as"),
+    ],
+)
+def test_what_kernels_share_makes_all_anew(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    lowered = _calls(monkeypatch)
+    cache = Cache()
+    translate_document(Document(HELPED), cache=cache)
+    lowered.clear()
+    new_text = HELPED.replace(old, new) if "math" not in new else HELPED.replace("as ct\n", "as ct, math\n", 1)
+    kept = translate_document(Document(new_text), cache=cache)
+    assert lowered == ["one", "two"]
+    assert kept == translate_document(Document(new_text))
+
+
+def test_a_launch_site_at_the_top_level_counts() -> None:
+    launch = "import torch\nx = torch.empty(1024)\nct.launch(0, (16,), one_kernel, (x, x, 64))\n"
+    text = HELPED.replace("def one", "def one_kernel").replace(
+        "# ferrotile: x: f32[N], y: f32[N], T=64, grid=(N/T)\n", ""
+    )
+    cache = Cache()
+    translate_document(Document(text + launch), cache=cache)
+    changed = text + launch.replace("64", "32")
+    assert translate_document(Document(changed), cache=cache) == translate_document(Document(changed))
+
+
+def test_the_cache_is_bounded() -> None:
+    cache = Cache(3)
+    for n in range(5):
+        translate_document(Document(HELPED.replace("1.0", f"{n}.5")), cache=cache)
+    assert len(cache) == 3
