@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ferrotile_runner import json_values as read
+from ferrotile_runner.compile_error import CompileError
 from ferrotile_runner.process import Command, Ending, JsonProcess, ProcessError, RpcError
 from ferrotile_runner.toolchain import Toolchain
 
@@ -18,15 +19,8 @@ COMPILE_SECONDS = 60.0
 ASSEMBLE_SECONDS = 300.0
 
 
-class HostError(Exception):
-    """The kernel was refused. `line` from 1, `column` from 0 in characters of the kernel text; None =
-    unknown."""
-
-    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
-        super().__init__(message if line is None else f"{line}:{column}: {message}")
-        self.message = message
-        self.line = line
-        self.column = column
+class HostError(CompileError):
+    """cuTile Rust or the assembler refused the kernel; the place is in the kernel's text."""
 
 
 @dataclass(frozen=True, slots=True)

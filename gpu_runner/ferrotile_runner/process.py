@@ -122,6 +122,17 @@ def _popen(command: Command, stdin: int) -> subprocess.Popen[bytes]:
         raise ProcessError(Ending.MISSING, f"{command.arguments[0]}: {error}") from error
 
 
+def ending(status: int) -> str:
+    """An exit status in words: `ended with status 3`, `was killed by SIGKILL`."""
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"was killed by {name}"
+
+
 def _require_program(command: Command) -> None:
     if not Path(command.arguments[0]).is_file():
         raise ProcessError(Ending.MISSING, f"{command.arguments[0]} does not exist")
@@ -224,19 +235,28 @@ class JsonProcess:
         """The `result` object. Raises `RpcError` for an error object and `ProcessError` when none came; after
         a `ProcessError` the child is gone."""
         with self._turn(cancel):
-            if self._child is None or self._child.process.poll() is not None:
-                self._end()
-                self._child = _Child(self._command)
+            child = self._running()
             self._id += 1
             request = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
             try:
-                self._child.send(json.dumps(request).encode() + b"\n")
-                line = self._wait(self._child, seconds, cancel)
+                child.send(json.dumps(request).encode() + b"\n")
+                line = self._wait(child, seconds, cancel)
             except OSError as error:
                 raise ProcessError(Ending.CRASHED, f"{method}: {error}", self._end()) from error
             except ProcessError as error:
                 raise ProcessError(error.ending, f"{method}: {error}", self._end()) from None
             return self._result(method, line)
+
+    def start(self) -> None:
+        """Starts the child unless it runs, and does not wait until it is ready. Raises `ProcessError`."""
+        with self._turn(None):
+            self._running()
+
+    def _running(self) -> _Child:
+        if self._child is None or self._child.process.poll() is not None:
+            self._end()
+            self._child = _Child(self._command)
+        return self._child
 
     @contextlib.contextmanager
     def _turn(self, cancel: threading.Event | None) -> Iterator[None]:
@@ -262,9 +282,7 @@ class JsonProcess:
             except queue.Empty:
                 continue
             if line is None:
-                raise ProcessError(
-                    Ending.CRASHED, f"the process ended with status {child.process.returncode}"
-                )
+                raise ProcessError(Ending.CRASHED, f"the process {ending(child.process.returncode)}")
             return line
 
     def _result(self, method: str, line: bytes) -> Mapping[str, object]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from ferrotile.signatures.model import Argument, ArrayArgument, ConstantArgument, ScalarArgument, Signature
 
 from ferrotile_runner import json_values as read
+from ferrotile_runner.compile_error import CompileError
 from ferrotile_runner.host import BYTECODE_VERSION, Specialization
 from ferrotile_runner.process import Command, JsonProcess, RpcError
 from ferrotile_runner.toolchain import cache_directory
@@ -23,15 +24,8 @@ COMPILE_SECONDS = 120.0
 CUBIN_SECONDS = 300.0
 
 
-class PythonCompileError(Exception):
-    """cuTile Python refused the kernel. `line` from 1, `column` from 0 in the source slice; None =
-    unknown."""
-
-    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
-        super().__init__(message if line is None else f"{line}:{column}: {message}")
-        self.message = message
-        self.line = line
-        self.column = column
+class PythonCompileError(CompileError):
+    """cuTile Python refused the kernel; the place is in the source slice."""
 
 
 @dataclass(frozen=True, slots=True)

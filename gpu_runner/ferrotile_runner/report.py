@@ -82,7 +82,7 @@ def signature_text(signature: Signature | None) -> str:
     for argument in signature.arguments:
         match argument:
             case ArrayArgument(name, dtype, extents):
-                parts.append(f"{name}: {dtype.name}[{', '.join(map(str, extents))}]")
+                parts.append(f"{name}: {dtype}[{', '.join(map(str, extents))}]")
             case ScalarArgument(name, dtype):
                 parts.append(f"{name}: {dtype.name}")
             case ConstantArgument(name, value):

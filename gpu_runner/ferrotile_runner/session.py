@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +13,7 @@ from ferrotile_runner.host import CompiledRust, HostClient, HostError
 from ferrotile_runner.process import Ending, ProcessError
 from ferrotile_runner.python_worker import PythonCompileError, PythonCompiler
 from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject
+from ferrotile_runner.simulator import Simulator, TileIr
 from ferrotile_runner.slice import slice_source
 from ferrotile_runner.tileir.model import Entry
 from ferrotile_runner.tileir.reader import read
@@ -20,6 +22,14 @@ from ferrotile_runner.typecheck import RustDiagnostic, TypeCheckError, type_chec
 
 SETUP = "run `ferrotile setup`"
 INSTALL = "install it with `pip install 'ferrotile[compilers]'`"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One side's Tile IR, as text and read."""
+
+    tile_ir: TileIr
+    entry: Entry
 
 
 class Session:
@@ -32,9 +42,10 @@ class Session:
         self._lock = threading.RLock()
         self._host: HostClient | None = None
         self._python: PythonCompiler | None = None
+        self._simulator: Simulator | None = None
         self._rustc: dict[str, tuple[RustDiagnostic, ...]] = {}
         self._compiled: dict[tuple[str, str, str], CompiledRust] = {}
-        self._entries: dict[tuple[str, str, str], Entry] = {}
+        self._codes: dict[tuple[str, str, str], Code] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -51,7 +62,9 @@ class Session:
                 self._host.close()
             if self._python is not None:
                 self._python.close()
-            self._host = self._python = None
+            if self._simulator is not None:
+                self._simulator.close()
+            self._host = self._python = self._simulator = None
 
     def host(self) -> HostClient:
         """The running `ferrotile-host`. Raises RungSkipped when it is not built."""
@@ -70,6 +83,13 @@ class Session:
             if self._python is None:
                 self._python = PythonCompiler()
             return self._python
+
+    def simulator(self) -> Simulator:
+        """The running simulator."""
+        with self._lock:
+            if self._simulator is None:
+                self._simulator = Simulator()
+            return self._simulator
 
     def check_types(self, texts: Sequence[str], cancel: threading.Event | None = None) -> None:
         """Type-checks many Rust texts in one run of `cargo`, for `rustc_errors` to find. Raises as that
@@ -113,21 +133,33 @@ class Session:
         self._compiled[key] = made
         return made
 
+    def rust_code(self, subject: Subject) -> Code:
+        """The translation's Tile IR. Raises as `compile_rust` does."""
+        entry, text = subject.kernel.entry, subject.kernel.rust
+        if entry is None or text is None:
+            raise RungSkipped("not translated")
+        key = (text, f"{entry.name}{entry.generics}", subject.target)
+        if key not in self._codes:
+            self._codes[key] = self._read(self.compile_rust(subject).bytecode, f"{entry.name}_entry")
+        return self._codes[key]
+
     def rust_entry(self, subject: Subject) -> Entry:
         """The translation's Tile IR, read."""
-        compiled = self.compile_rust(subject)
-        name = subject.kernel.entry.name if subject.kernel.entry is not None else ""
-        return self._read(compiled.bytecode, f"{name}_entry")
+        return self.rust_code(subject).entry
 
     def python_entry(self, subject: Subject) -> Entry:
-        """The original's Tile IR, read. Runs the kernel's slice of the file. Raises RungFailure with the
-        refused line."""
+        """The original's Tile IR, read. Raises as `python_code` does."""
+        return self.python_code(subject).entry
+
+    def python_code(self, subject: Subject) -> Code:
+        """The original's Tile IR. Runs the kernel's slice of the file. Raises RungFailure with the refused
+        line."""
         if subject.function is None or subject.kernel.signature is None:
             raise RungSkipped("the signature is not known: add a `# ferrotile:` directive")
         made = slice_source(subject.module, subject.function)
         name, signature = subject.function.name, subject.kernel.signature
         key = (made.text, name, repr(signature))
-        if key not in self._entries:
+        if key not in self._codes:
             try:
                 compiled = self.python().compile(made.text, name, signature, cancel=subject.cancel)
             except PythonCompileError as error:
@@ -136,14 +168,15 @@ class Session:
                     start = subject.document.lines.line_start(line)
                     span = type(span)(start, subject.document.lines.line_end(line))
                 raise RungFailure("FT504", f"cuTile Python refuses the original: {error.message}", span) from error
-            self._entries[key] = self._read(compiled.data, name)
-        return self._entries[key]
+            self._codes[key] = self._read(compiled.data, name)
+        return self._codes[key]
 
-    def _read(self, bytecode: bytes, name: str) -> Entry:
+    def _read(self, bytecode: bytes, name: str) -> Code:
         if self.toolchain.tileirdisasm is None:
             raise RungSkipped(f"tileirdisasm is not installed: {INSTALL}")
         try:
-            module = read(disassemble(self.toolchain, bytecode))
+            text = disassemble(self.toolchain, bytecode)
         except DisassemblyError as error:
             raise ProcessError(Ending.CRASHED, f"tileirdisasm: {error}") from error
-        return module.entry(name if any(e.name == name for e in module.entries) else None)
+        module = read(text)
+        return Code(TileIr(text, name), module.entry(name if any(e.name == name for e in module.entries) else None))

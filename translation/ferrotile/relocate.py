@@ -227,8 +227,26 @@ class Dependencies:
         document = self._module.document
         own = _region(document, kernel.span)
         plain = id(kernel.item) in self._place
-        mentioned = {kernel.name, *(self._cache.words(kernel.item)[0] & self._known)}
+        others = self._others(kernel)
+        key = (
+            kernel.name,
+            document.data[own.start : own.end],
+            kernel.span.start - own.start,
+            None if plain else kernel.span.start - kernel.item.span.start,
+            self._before[id(kernel.item)],
+            tuple([(o.item.digest, o.span.start < kernel.span.start) for o in others]),
+            self._texts,
+        )
+        return key, Places(own, (*self._spans, *[o.item.span for o in others]) if others else self._spans)
+
+    def _others(self, kernel: FunctionSource) -> list[FunctionSource]:
+        """The other plain kernels that this one may refer to, in file order."""
+        mentioned = self._cache.words(kernel.item)[0] & self._known
         others: list[FunctionSource] = []
+        alone = all(k.item is kernel.item for k in self._by_name.get(kernel.name, ()))
+        if alone and not self._always and mentioned <= {kernel.name}:
+            return others
+        mentioned |= {kernel.name}
         seen: set[str] = set()
         queue = [*self._always, *sorted(mentioned)]
         while queue:
@@ -241,20 +259,9 @@ class Dependencies:
                     others.append(other)
                     queue.extend(self._cache.words(other.item)[0] & self._known)
         others.sort(key=lambda k: k.span.start)
-        key = (
-            kernel.name,
-            document.data[own.start : own.end],
-            kernel.span.start - own.start,
-            None if plain else kernel.span.start - kernel.item.span.start,
-            self._before[id(kernel.item)],
-            tuple((o.item.digest, o.span.start < kernel.span.start) for o in others),
-            self._texts,
-        )
-        return key, Places(own, (*self._spans, *(o.item.span for o in others)))
+        return others
 
 
 def _region(document: Document, span: Span) -> Span:
     """A kernel from the line of the first comment above it."""
-    comments = document.comments_above(span.start)
-    lines = document.lines
-    return Span(lines.line_start(lines.line_of(comments[0].span.start if comments else span.start)), span.end)
+    return Span(document.block_start(span.start), span.end)

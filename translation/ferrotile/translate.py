@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.frontends.cutile.lower import lower_kernel
+from ferrotile.generic import generalise, has_scalar_variable, variables
 from ferrotile.passes.pipeline import run_passes
 from ferrotile.program.ir import Program
 from ferrotile.relocate import Cache, Dependencies
 from ferrotile.rust.emit import Emitted, Unsupported, emit
 from ferrotile.rust.emit import render_file as _render
+from ferrotile.rust.entry_hints import notes as hint_notes
 from ferrotile.signatures.infer import infer_signatures
 from ferrotile.signatures.launch import Launches, collect_launches
 from ferrotile.signatures.model import Signature
@@ -121,6 +123,8 @@ def _kernel(
     for signature in signatures:
         start = replace(empty, signature=signature, diagnostics=tuple(result.diagnostics))
         kernel, text = _one(document, module, source, signature, options, start)
+        if text is not None:
+            kernel, text = _generic(document, module, source, signature, options, start) or (kernel, text)
         kernels.append(kernel)
         emitted.append(text)
     return tuple(kernels), tuple(emitted)
@@ -145,6 +149,37 @@ def _one(
         return replace(start, diagnostics=(*start.diagnostics, _internal(source.name_span))), None
 
 
+def _generic(
+    document: Document,
+    module: Module,
+    source: FunctionSource,
+    signature: Signature,
+    options: Options,
+    start: KernelTranslation,
+) -> tuple[KernelTranslation, Emitted] | None:
+    """The kernel with type parameters for arrays of unknown element type, where it is the same for all of them."""
+
+    def instance(candidate: Signature) -> tuple[str, tuple[KernelTranslation, Emitted]] | None:
+        program = lower_kernel(module, source, candidate).program
+        if program is None or has_scalar_variable(program):
+            return None
+        one = replace(start, signature=candidate, program=program)
+        kernel, text = translate_program(program, candidate, options, _comments(document, source), one)
+        return None if text is None else (text.text, (kernel, text))
+
+    try:
+        found = generalise(signature, instance)
+    except Exception:
+        # What fails only with a variable has its concrete form already.
+        return None
+    if found is None:
+        return None
+    _, (kernel, text) = found
+    known = {a.span for a in signature.arguments if a.name in variables(signature)}
+    kept = tuple(d for d in kernel.diagnostics if d.code != "FT101" or d.span not in known)
+    return replace(kernel, diagnostics=kept), text
+
+
 def _comments(document: Document, source: FunctionSource) -> list[tuple[Span, str]]:
     """The kernel's comments; one at the end of a line moves to the line's first character."""
     found = []
@@ -167,7 +202,7 @@ def translate_program(
     """Passes and emission of one kernel, added to `start`."""
     try:
         plan = run_passes(program, signature, options)
-        start = replace(start, diagnostics=(*start.diagnostics, *plan.diagnostics))
+        start = replace(start, diagnostics=(*start.diagnostics, *hint_notes(program.hints), *plan.diagnostics))
         if plan.refused:
             return start, None
         text = emit(plan, comments)

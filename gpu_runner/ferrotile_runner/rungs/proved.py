@@ -15,6 +15,7 @@ from ferrotile.signatures.model import (
 )
 from ferrotile.translation import Entry as RustEntry
 
+from ferrotile_runner.launch_grid import grid_owner
 from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject
 from ferrotile_runner.session import Session
 from ferrotile_runner.tileir.equivalence import prove
@@ -75,13 +76,13 @@ def unit_axes(signature: Signature, rust: RustEntry) -> tuple[str, ...]:
     """Axes of the Rust launch's grid that have one block: the launcher takes the grid from the partition of the first
     `&mut` tensor, else from the original's."""
     extents = {a.name: a.extents for a in signature.arguments if isinstance(a, ArrayArgument)}
-    for parameter in rust.parameters:
-        if parameter.kind == "tensor_mut" and parameter.tile:
-            own = extents.get(parameter.name, ())
-            if len(own) != len(parameter.tile):
-                return ()
-            many = [d for d in range(len(own)) if not _one_tile(own[d], parameter.tile[d], rust.hypotheses)]
-            return tuple(axis for d, axis in enumerate("xyz") if d not in many)
+    owner = grid_owner(rust.parameters)
+    if owner is not None:
+        own = extents.get(owner.name, ())
+        if len(own) != len(owner.tile):
+            return ()
+        many = [d for d in range(len(own)) if not _one_tile(own[d], owner.tile[d], rust.hypotheses)]
+        return tuple(axis for d, axis in enumerate("xyz") if d not in many)
     if signature.grid is None:
         return ()
     several = [d for d, factors in enumerate(signature.grid) if not all(_one_block(f) for f in factors)]

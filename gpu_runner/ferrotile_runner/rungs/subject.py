@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
-from ferrotile.signatures.model import ConstantArgument, Source
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, Source
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.span import Span
@@ -91,10 +91,16 @@ def attempt(rung: Callable[[], str], subject: Subject) -> Outcome:
 
 
 def instance_text(kernel: KernelTranslation) -> str:
-    """The constants that ferrotile chose itself, for which alone a verdict holds; empty without any."""
+    """The types and constants that ferrotile chose itself, for which alone a verdict holds; empty without any."""
     if kernel.signature is None:
         return ""
-    chosen = [
+    types = {
+        a.dtype.variable: a.dtype.name
+        for a in kernel.signature.arguments
+        if isinstance(a, ArrayArgument) and a.dtype.variable is not None
+    }
+    chosen = [f"{variable}={name}" for variable, name in types.items()]
+    chosen += [
         f"{a.name}={a.value!r}"
         for a in kernel.signature.arguments
         if isinstance(a, ConstantArgument) and a.source is Source.ASSUMED

@@ -107,6 +107,7 @@ _ROWS = (
         "Nothing to do: it is what cuTile Python's compiler does, too.",
     ),
     Entry("FT404", _H, "Faster without TMA", "Consider `allow_tma=False` on this load or store."),
+    Entry("FT405", _I, "Hint left out", "Nothing to do: hints never change results. Set it in `CompileOptions`."),
     # Verification
     Entry("FT501", _E, "rustc rejects the translation", "Report it: ferrotile should not have emitted this."),
     Entry("FT502", _E, "cuTile Rust's compiler rejects the translation", "Report it with the kernel."),

@@ -17,13 +17,51 @@ class Kind(Enum):
     """Floats without arithmetic of their own: tf32, f8, f4."""
 
 
-@dataclass(frozen=True, slots=True)
+class DTypeVariableError(Exception):
+    """Something depends on which element type a variable stands for: `left` and `right` were compared."""
+
+    def __init__(self, left: DType, right: DType) -> None:
+        super().__init__(f"whether {left} is {right} depends on the element type")
+        self.left, self.right = left, right
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type. `name` is its cuTile Rust name (`f32`, `u8`, `bool`), `bits` its storage width."""
+    """An element type. `name` is its cuTile Rust name (`f32`, `u8`, `bool`), `bits` its storage width.
+
+    `variable` names a type parameter (`E`) that `name` is one instance of: f16, bf16 or f32. Comparing it with one of
+    those or with another variable raises `DTypeVariableError`, so that nothing can silently depend on the instance;
+    `identical` compares without."""
 
     name: str
     kind: Kind
     bits: int
+    variable: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DType):
+            return NotImplemented
+        if self.variable != other.variable:
+            if self._may_be_variable and other._may_be_variable:
+                raise DTypeVariableError(self, other)
+            return False
+        return self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.variable))
+
+    def identical(self, other: DType) -> bool:
+        """Whether both are one type whatever the variables stand for."""
+        return self.variable == other.variable and self.name == other.name
+
+    @property
+    def _may_be_variable(self) -> bool:
+        return self.kind is Kind.FLOAT and self.bits <= 32
+
+    @property
+    def concrete(self) -> DType:
+        """The instance itself."""
+        return DType(self.name, self.kind, self.bits)
 
     @property
     def is_integer(self) -> bool:
@@ -34,7 +72,7 @@ class DType:
         return self.kind in (Kind.FLOAT, Kind.STORAGE)
 
     def __str__(self) -> str:
-        return self.name
+        return self.variable or self.name
 
 
 BOOL = DType("bool", Kind.BOOL, 1)

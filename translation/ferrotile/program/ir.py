@@ -137,6 +137,17 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryHint:
+    """`name` is occupancy, num_ctas, num_worker_warps or opt_level; `target` is `sm_100` and the like, None = any other.
+    `span` is where the author wrote it."""
+
+    name: str
+    value: int
+    target: str | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """One kernel under one signature. Arrays do not alias; accesses of one array happen in program order."""
 
@@ -146,5 +157,5 @@ class Program:
     body: Block
     span: Span = NOWHERE
     name_span: Span = NOWHERE
-    hints: tuple[tuple[str, int], ...] = field(default=())
-    """Entry hints that the author wrote: occupancy, num_ctas, num_worker_warps."""
+    hints: tuple[EntryHint, ...] = field(default=())
+    """What the author asks of the compiler, in the order written."""

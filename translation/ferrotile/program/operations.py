@@ -37,6 +37,7 @@ def _op(operands: str, attributes: str, meaning: str, effect: Effect = Effect.PU
 
 _FLOAT_BINARY = ("rounding ftz", "rounded float arithmetic")
 _HINTS = "latency allow_tma memory_order memory_scope"
+_ELEMENTS = "linear bounds masked"
 _MATH = "exp log log2 sin cos tan sinh cosh tanh floor ceil absf negf"
 
 OPERATIONS: dict[str, OperationInfo] = {
@@ -59,6 +60,21 @@ OPERATIONS: dict[str, OperationInfo] = {
         "pointers mask padding", "latency memory_order memory_scope", "masked lanes give padding", Effect.READ
     ),
     "store_ptr": _op("pointers tile mask", "memory_order memory_scope", "masked lanes skipped", Effect.WRITE),
+    # elements of an array: one index tile per axis, broadcast together; `linear` has one offset from element 0 instead.
+    # `bounds` masks lanes outside the array (negative ones too), `masked` adds a bool tile as the last operand
+    "stride": _op("array", "axis", "elements between neighbours along an axis, i32"),
+    "gather": _op(
+        "array *index_padding_mask", _ELEMENTS + " latency padded", "masked lanes give padding", Effect.READ
+    ),
+    "scatter": _op("array *index_value_mask", _ELEMENTS + " latency", "masked lanes skipped", Effect.WRITE),
+    "atomic_rmw": _op(
+        "array *index_value_mask", _ELEMENTS + " mode memory_order memory_scope",
+        "the old values; mode add max min and or xor xchg", Effect.ATOMIC,
+    ),
+    "atomic_cas": _op(
+        "array *index_expected_desired_mask", _ELEMENTS + " memory_order memory_scope", "the old values",
+        Effect.ATOMIC,
+    ),
     # shape
     "reshape": _op("x", "", "row-major, same number of elements"),
     "broadcast": _op("x", "", "same rank, extents 1 repeat"),

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from ferrotile.passes import naming
 from ferrotile.passes.plan import ArrayPlan, Form, Plan
-from ferrotile.program.ir import Program, Value
+from ferrotile.program.dtypes import DType
+from ferrotile.program.ir import EntryHint, Program, Value
 from ferrotile.program.types import ArrayType, TileType
+from ferrotile.rust import entry_hints
 from ferrotile.rust.expressions import Unsupported
 from ferrotile.rust.safety import Helper
 from ferrotile.rust.statements import Body, TooWide
@@ -74,8 +76,13 @@ def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int])
     body.block(program.body)
     parameters = [_parameter(p.value, body.variables[p.value.id].name, plan, spelling) for p in program.parameters]
     used = [name for name in generic if name in spelling.used]
+    types = _type_parameters(program)
     name = naming.item(program.name)
-    entry_lines = _entry(name, used, generic, parameters, writer.lines)
+    generics = [*(f"{t}: ElementType" for t in types), *(_const_parameter(n, generic[n]) for n in used)]
+    entry_lines = [
+        *([f"    // {', '.join(types)}: f16, bf16 or f32."] if types else []),
+        *_entry(name, generics, parameters, writer.lines, program.hints),
+    ]
     helpers = tuple(body.memory.helpers.values())
     text, first = _module(name, helpers, entry_lines)
     offset = first + len(entry_lines) - len(writer.lines) - 1
@@ -84,7 +91,7 @@ def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int])
         name,
         name,
         tuple(_abi(p.value, p.name, plan) for p in program.parameters),
-        tuple(generic[n] for n in used),
+        (*(d.name for d in types.values()), *(generic[n] for n in used)),
         plan.hypotheses,
     )
     outputs = tuple(Output(a.name, a.form.value, a.reason) for a in plan.arrays if a.form is not Form.READ)
@@ -122,15 +129,33 @@ def _abi(value: Value, name: str, plan: Plan) -> RustParameter:
     return RustParameter(name, "tensor", array.rank, strides)
 
 
-def _entry(name: str, used: list[str], generic: dict[str, str], parameters: list[str], body: list[str]) -> list[str]:
-    kinds = {n: "bool" if generic[n] in ("true", "false") else "i32" for n in used}
-    generics = f"<{', '.join(f'const {n}: {kinds[n]}' for n in used)}>" if used else ""
-    lines = ["    #[cutile::entry()]"]
-    one = f"    fn {name}{generics}({', '.join(parameters)}) {{"
+def _type_parameters(program: Program) -> dict[str, DType]:
+    """The type variables of the arrays, in their order, each with the instance that this is."""
+    found: dict[str, DType] = {}
+    for parameter in program.parameters:
+        if isinstance(parameter.value.type, ArrayType) and parameter.value.type.dtype.variable is not None:
+            found.setdefault(parameter.value.type.dtype.variable, parameter.value.type.dtype)
+    return found
+
+
+def _const_parameter(name: str, value: str) -> str:
+    return f"const {name}: {'bool' if value in ('true', 'false') else 'i32'}"
+
+
+def _entry(
+    name: str,
+    generics: list[str],
+    parameters: list[str],
+    body: list[str],
+    hints: Sequence[EntryHint],
+) -> list[str]:
+    angled = f"<{', '.join(generics)}>" if generics else ""
+    lines = entry_hints.attribute(hints, 4)
+    one = f"    fn {name}{angled}({', '.join(parameters)}) {{"
     if len(one) <= 100:
         lines.append(one)
     else:
-        lines.extend([f"    fn {name}{generics}(", *(f"        {p}," for p in parameters), "    ) {"])
+        lines.extend([f"    fn {name}{angled}(", *(f"        {p}," for p in parameters), "    ) {"])
     return [*lines, *body, "    }"]
 
 

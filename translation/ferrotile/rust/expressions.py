@@ -57,7 +57,7 @@ def constant_code(op: Operands, value: int | float | bool, dtype: DType, shape: 
         assert bits is not None
         inner = op.bind("bits", op.spelling.tile(signed, shape), call("constant", atom(bits), spelled))
         return call("bitcast", inner)
-    if dtype is F32 and value != value:
+    if dtype.identical(F32) and value != value:
         signed = DType("i32", Kind.SIGNED, 32)
         inner = op.bind("bits", op.spelling.tile(signed, shape), call("constant", atom("2143289344"), spelled))
         return call("bitcast", inner)

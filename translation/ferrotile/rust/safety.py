@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ferrotile.program.dtypes import DType
 from ferrotile.program.types import Shape
@@ -38,9 +38,18 @@ def _names(spelling: Spelling, shape: Shape) -> list[str]:
     return names
 
 
-def _generics(spelling: Spelling, shape: Shape) -> str:
-    names = _names(spelling, shape)
-    return f"<{', '.join(f'const {n}: i32' for n in names)}>" if names else ""
+def _own_variable(dtype: DType, names: list[str]) -> DType:
+    """The element type under the helper's own name for a type parameter."""
+    if dtype.variable is None:
+        return dtype
+    return replace(dtype, variable=next(v for v in ("E", "T", "Element") if v not in names))
+
+
+def _generics(dtype: DType, names: list[str]) -> str:
+    parameters = [f"const {n}: i32" for n in names]
+    if dtype.variable is not None:
+        parameters.insert(0, f"{dtype.variable}: ElementType")
+    return f"<{', '.join(parameters)}>" if parameters else ""
 
 
 def _header(writer: Writer, head: str, parameters: list[str], result: str) -> None:
@@ -64,6 +73,9 @@ def _put(writer: Writer, prefix: str, code: Code, suffix: str = ";", unsafe: boo
 def load_first(name: str, dtype: DType, owned: Shape | None, tile: Shape, spelling: Spelling) -> Helper:
     """A load that later accesses of the tensor wait for. `owned`: the block's own tile, else any tile of `&Tensor`."""
     writer = Writer(4)
+    generics = _names(spelling, tile)
+    turbofish = ", ".join(([dtype.variable] if dtype.variable else []) + generics)
+    dtype = _own_variable(dtype, generics)
     shape, typed = spelling.shape(tile), spelling.tile(dtype, tile)
     rank = len(tile)
     names = "ijklmn"[:rank]
@@ -74,7 +86,7 @@ def load_first(name: str, dtype: DType, owned: Shape | None, tile: Shape, spelli
     if owned is None:
         tensor = f"z: &Tensor<{dtype}, {{ [{', '.join(['-1'] * rank)}] }}>"
         extra = [f"{n}: i32" for n in names]
-    _header(writer, f"fn {name}{_generics(spelling, tile)}", [tensor, *extra], f" -> {typed}")
+    _header(writer, f"fn {name}{_generics(dtype, generics)}", [tensor, *extra], f" -> {typed}")
     if owned is not None:
         for axis, letter in enumerate(names):
             writer.line(f"let {letter} = program_id({axis});")
@@ -94,12 +106,14 @@ def load_first(name: str, dtype: DType, owned: Shape | None, tile: Shape, spelli
     writer.line("tile")
     writer.back()
     writer.line("}")
-    return Helper(name, tuple(writer.lines), 3, ", ".join(_names(spelling, tile)))
+    return Helper(name, tuple(writer.lines), 3, turbofish)
 
 
 def store_row(name: str, dtype: DType, owned: Shape, tile: Shape, row_axis: int | None, spelling: Spelling) -> Helper:
     """A store of the block's own tile (or of tile `j` of its row) without TMA."""
     writer = Writer(4)
+    generics = _names(spelling, (*owned, *tile))
+    dtype = _own_variable(dtype, generics)
     shape = spelling.shape(tile)
     rank = len(tile)
     names = "ijk"[:rank]
@@ -108,7 +122,7 @@ def store_row(name: str, dtype: DType, owned: Shape, tile: Shape, row_axis: int 
     parameters = [f"z: &mut Tensor<{dtype}, {spelling.braces(owned)}>", f"tile: {spelling.tile(dtype, tile)}"]
     if row_axis is not None:
         parameters.append(f"{names[row_axis]}: i32")
-    _header(writer, f"fn {name}{_generics(spelling, (*owned, *tile))}", parameters, "")
+    _header(writer, f"fn {name}{_generics(dtype, generics)}", parameters, "")
     for axis, letter in enumerate(names):
         if axis != row_axis:
             writer.line(f"let {letter} = program_id({axis});")

@@ -51,7 +51,7 @@ class Spelling:
 
 def _shortest(value: float, dtype: DType) -> str:
     """The fewest significant digits that read back as the value in its own precision."""
-    if dtype is not F32:
+    if dtype.name != F32.name:
         return repr(value)
     (single,) = struct.unpack("f", struct.pack("f", value))
     texts = (f"{single:.{digits}e}" for digits in range(9))
@@ -80,7 +80,7 @@ def literal(value: int | float | bool, dtype: DType, in_constant: bool) -> str |
         if number > top or (not in_constant and not -_I32_MAX <= number <= _I32_MAX):
             return None
         return f"{number}{suffix}"
-    if dtype.name not in ("f32", "f64"):
+    if dtype.name not in ("f32", "f64") or dtype.variable is not None:
         return None
     number_ = float(value)
     if math.isnan(number_):

@@ -6,9 +6,29 @@ import ast
 import math
 from collections.abc import Callable
 
-from ferrotile.program.dtypes import BOOL
+from ferrotile.program.dtypes import BOOL, DType
 from ferrotile.signatures.tensors import Arguments
-from ferrotile.signatures.values import UNKNOWN, FloatValue, Int, Known, Ratio, Tensor, Term, Unknown, Value
+from ferrotile.signatures.values import (
+    UNKNOWN,
+    Class,
+    ElementType,
+    FloatValue,
+    Function,
+    Global,
+    Instance,
+    Int,
+    Known,
+    Method,
+    Partial,
+    Ratio,
+    Sequence,
+    Shape,
+    Table,
+    Tensor,
+    Term,
+    Unknown,
+    Value,
+)
 
 _LIMIT = 1 << 62
 
@@ -18,17 +38,20 @@ def ceil_div(top: Value, bottom: Value) -> Int:
     if not isinstance(top, Int) or not isinstance(bottom, Int):
         return Int()
     value = None
+    guess = None
     if top.value is not None and bottom.value:
         value = -(-top.value // bottom.value)
+    elif top.likely is not None and bottom.likely:
+        guess = -(-top.likely // bottom.likely)
     if bottom.value == 1:
         return top
     if top.is_literal and bottom.is_literal:
-        return Int(value)
+        return Int(value, guess=guess)
     extent: str | int | None = top.ident if top.ident is not None or top.derived else top.value
     tile: str | int | None = bottom.ident if bottom.ident is not None or bottom.derived else bottom.value
     if extent is None or not tile or top.terms is not None:
-        return Int(value, derived=True)
-    return Int(value, None, (Term(extent, tile),))
+        return Int(value, derived=True, guess=guess)
+    return Int(value, None, (Term(extent, tile),), guess=guess)
 
 
 def round_up(node: ast.expr, evaluate: Callable[[ast.expr], Value]) -> Value | None:
@@ -87,16 +110,17 @@ def _integers(op: ast.operator, left: Int, right: Int) -> Value:
     if isinstance(op, ast.Div):
         return Ratio(left, right)
     value = _compute(op, left.value, right.value)
+    guess = _compute(op, left.likely, right.likely) if value is None else None
     derived = not (left.is_literal and right.is_literal)
     match op:
         case ast.Mult():
             first, second = left.as_terms(), right.as_terms()
             if first is None or second is None or not derived:
-                return Int(value, derived=derived)
-            return Int(value, None, (*first, *second))
+                return Int(value, derived=derived, guess=guess)
+            return Int(value, None, (*first, *second), guess=guess)
         # `M // T` is no ceiling division: it leaves out the tail that a launcher of `ceil(M / T)` blocks would write.
         case _:
-            return Int(value, derived=derived)
+            return Int(value, derived=derived, guess=guess)
 
 
 def _compute(op: ast.operator, a: int | None, b: int | None) -> int | None:
@@ -169,12 +193,16 @@ def _matmul(left: Tensor, right: Tensor) -> Tensor:
 
 def unary(op: ast.unaryop, value: Value) -> Value:
     match op, value:
-        case ast.USub(), Int(value=int(number)):
-            return Int(-number, derived=not value.is_literal)
+        case ast.USub(), Int():
+            known, guess = value.value, value.guess
+            derived = not value.is_literal
+            return Int(None if known is None else -known, derived=derived, guess=None if guess is None else -guess)
         case ast.USub(), Known(value=float(number)):
             return Known(-number)
-        case ast.Not(), _ if (known := truth(value)) is not None:
-            return Known(not known)
+        case ast.Not(), _ if (certain := truth(value)) is not None:
+            return Known(not certain)
+        case ast.Not(), Unknown(ident=ident, likely=likely):
+            return Unknown(ident and f"not {ident}", "bool", None if likely is None else not likely)
         case _, Tensor() | FloatValue():
             return value
         case _:
@@ -182,37 +210,77 @@ def unary(op: ast.unaryop, value: Value) -> Value:
 
 
 def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
+    """A comparison: known, or an unknown bool that is the same wherever the same values are compared."""
     match op, left, right:
+        case ast.Is(), Unknown() | Global() | Method(), Known(value=None):
+            return Unknown(_key(op, left, right), "bool")
+        case ast.IsNot(), Unknown() | Global() | Method(), Known(value=None):
+            return Unknown(_key(ast.Is(), left, right, "not "), "bool", True)
+        case ast.Is(), _, Known(value=None):
+            return Known(left == right)
+        case ast.IsNot(), _, Known(value=None):
+            return Known(left != right)
+        case (ast.Eq() | ast.NotEq()), ElementType(dtype=DType() as a), ElementType(dtype=DType() as b):
+            return Known((a.name == b.name) is isinstance(op, ast.Eq))
         case _, Tensor(), _:
             return Tensor(BOOL, left.rank, left.dims)
-        case ast.Is(), _, Known(value=None) if not isinstance(left, Unknown):
-            return Known(left == Known(None))
-        case ast.IsNot(), _, Known(value=None) if not isinstance(left, Unknown):
-            return Known(left != Known(None))
-        case _, Known(value=a), Known(value=b):
+        case (ast.In() | ast.NotIn()), _, Sequence(items=items):
+            return _contained(op, left, items)
+        case (ast.In() | ast.NotIn()), _, Table(items=keys, stored=None) if not keys:
+            return Known(isinstance(op, ast.NotIn))
+        case (ast.In() | ast.NotIn()), (Known(value=key) | Int(value=int() as key)), Table(items=keys, stored=None):
+            return Known((key in keys) is isinstance(op, ast.In))
+        case _, Known(value=str() | None as a), Known(value=str() | None as b):
             return _ordered(op, a == b, None)
-        case _, Int(value=int(a)), Int(value=int(b)):
-            return _ordered(op, a == b, a < b)
+        case _, Known() | Int(value=int()) | Ratio(), Known() | Int(value=int()) | Ratio():
+            return _numbers(op, left, right)
+        case _, Int(), Int():
+            a, b = left.likely, right.likely
+            likely = _ordered(op, a == b, a < b) if a is not None and b is not None else UNKNOWN
+            return Unknown(_key(op, left, right), "bool", truth(likely))
+        case ast.NotEq(), _, _:
+            return Unknown(_key(ast.Eq(), left, right, "not "), "bool")
         case _:
-            return UNKNOWN
+            return Unknown(_key(op, left, right), "bool")
 
 
-def _ordered(op: ast.cmpop, equal: bool, less: bool | None) -> Value:
-    match op:
-        case ast.Eq():
-            return Known(equal)
-        case ast.NotEq():
-            return Known(not equal)
-        case ast.Lt() if less is not None:
-            return Known(less)
-        case ast.LtE() if less is not None:
-            return Known(less or equal)
-        case ast.Gt() if less is not None:
-            return Known(not less and not equal)
-        case ast.GtE() if less is not None:
-            return Known(not less)
+def _numbers(op: ast.cmpop, left: Value, right: Value) -> Value:
+    a, b = _exact(left), _exact(right)
+    return UNKNOWN if a is None or b is None else _ordered(op, a == b, a < b)
+
+
+def _exact(value: Value) -> int | float | None:
+    match value:
+        case Known(value=bool() | float() as number) | Int(value=int() as number):
+            return number
         case _:
-            return UNKNOWN
+            return _number(value)
+
+
+def _contained(op: ast.cmpop, left: Value, items: tuple[Value, ...]) -> Value:
+    found = [truth(compare(ast.Eq(), left, i)) for i in items]
+    if True in found:
+        return Known(isinstance(op, ast.In))
+    return UNKNOWN if None in found else Known(isinstance(op, ast.NotIn))
+
+
+def _key(op: ast.cmpop, left: Value, right: Value, prefix: str = "") -> str | None:
+    sides = [_name(left), _name(right)]
+    return None if None in sides else f"{prefix}{type(op).__name__}({sides[0]}, {sides[1]})"
+
+
+def _name(value: Value) -> str | None:
+    match value:
+        case Unknown(ident=ident) | Int(ident=str(ident)):
+            return ident
+        case Int(value=int(number), derived=False):
+            return str(number)
+        case Known(value=known):
+            return repr(known)
+        case Global(dotted=dotted):
+            return dotted
+        case _:
+            return None
 
 
 def truth(value: Value) -> bool | None:
@@ -221,14 +289,24 @@ def truth(value: Value) -> bool | None:
             return bool(known)
         case Int(value=int(number)):
             return number != 0
+        case Sequence(items=items):
+            return bool(items)
+        case Table(items=keys, stored=None):
+            return bool(keys)
+        case Function() | Partial() | Class() | Instance() | ElementType() | Shape():
+            return True
         case _:
             return None
 
 
 def method(owner: Value, name: str) -> Value:
     match owner, name:
-        case Int(value=int(number)), "bit_length":
-            return Int(number.bit_length(), derived=not owner.is_literal)
+        case Int(value=known, guess=guess), "bit_length":
+            return Int(
+                None if known is None else known.bit_length(),
+                derived=not owner.is_literal,
+                guess=None if guess is None else guess.bit_length(),
+            )
         case _:
             return UNKNOWN
 
@@ -245,20 +323,38 @@ def call(dotted: str, arguments: Arguments) -> Value:
         case "ceil" | "floor" | "int":
             if isinstance(first, Int):
                 return first
+            if isinstance(first, Known) and isinstance(first.value, bool):
+                return Int(int(first.value))
+            if isinstance(first, Unknown) and first.kind == "bool" and name == "int":
+                return Int(None, first.ident, guess=None if first.likely is None else int(first.likely))
+            if isinstance(first, Unknown) and first.kind is None and name == "int":
+                return Int(None, first.ident)
             number = None if first is None else _number(first)
             if number is None or not math.isfinite(number):
                 return Int()
             return Int(math.ceil(number) if name == "ceil" else int(number), derived=True)
         case "next_power_of_2" | "next_power_of_two":
-            known = first.value if isinstance(first, Int) else None
-            return Int(None if known is None else 1 << max(known - 1, 0).bit_length(), derived=True)
+            if not isinstance(first, Int):
+                return Int()
+            known, guess = first.value, first.guess
+            return Int(
+                None if known is None else 1 << max(known - 1, 0).bit_length(),
+                derived=True,
+                guess=None if guess is None else 1 << max(guess - 1, 0).bit_length(),
+            )
         case "min" | "max":
-            known_values = [
-                a.value for a in arguments.positional if isinstance(a, Int) and a.value is not None
-            ]
-            if not known_values or len(known_values) != len(arguments.positional):
-                return Int() if all(isinstance(a, Int) for a in arguments.positional) else UNKNOWN
-            return Int(min(known_values) if name == "min" else max(known_values), derived=True)
+            numbers = arguments.positional
+            if len(numbers) == 1 and isinstance(numbers[0], Sequence):
+                numbers = numbers[0].items
+            whole = [a for a in numbers if isinstance(a, Int)]
+            if not whole or len(whole) != len(numbers):
+                return UNKNOWN
+            pick = min if name == "min" else max
+            known_values = [a.value for a in whole if a.value is not None]
+            likely = [a.likely for a in whole if a.likely is not None]
+            if len(known_values) == len(whole):
+                return Int(pick(known_values), derived=not all(a.is_literal for a in whole))
+            return Int(derived=True, guess=pick(likely) if len(likely) == len(whole) else None)
         case "float" | "sqrt" | "log2" | "log" | "exp" | "rsqrt":
             number = None if first is None else _number(first)
             if number is None:
@@ -268,6 +364,8 @@ def call(dotted: str, arguments: Arguments) -> Value:
             return Known(number) if name == "float" else FloatValue()
         case "bool":
             known_truth = None if first is None else truth(first)
+            if known_truth is None and isinstance(first, Unknown):
+                return Unknown(first.ident, "bool", first.likely)
             return UNKNOWN if known_truth is None else Known(known_truth)
         case _:
             return UNKNOWN

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 from ferrotile.program.dtypes import DType
 
-Constant = int | float | bool | str | None
+Scalar = int | float | bool | str | None
+Constant = Scalar | DType | tuple["Constant", ...]
+"""What a `ct.Constant` parameter can be given: `None`, an element type and tuples among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,18 @@ Grid = tuple[tuple[Term, ...], ...]
 @dataclass(frozen=True, slots=True)
 class Int:
     """`derived`: the value was computed from something that may differ at another launch: it is an
-    example and no constant."""
+    example and no constant. `guess`: what an unknown value would be for assumed extents; never a fact."""
 
     value: int | None = None
     ident: str | None = None
     terms: tuple[Term, ...] | None = None
     derived: bool = False
+    guess: int | None = None
+
+    @property
+    def likely(self) -> int | None:
+        """The value, or else the guess."""
+        return self.guess if self.value is None else self.value
 
     @property
     def is_literal(self) -> bool:
@@ -89,6 +97,8 @@ class Tensor:
     dtype: DType | None = None
     rank: int | None = None
     dims: dict[int, Int] = field(default_factory=dict)
+    candidates: tuple[DType, ...] = ()
+    """Element types that host code allows (`assert x.dtype in (...)`), where none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +110,42 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function of the file, or a lambda, with the names around it."""
+    """A function or lambda of the module named `home` (`""`: the file itself), with the names around it."""
 
     node: ast.FunctionDef | ast.Lambda
     names: Mapping[str, Value]
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial:
+    """`functools.partial(f, ...)`, or a method with its object."""
+
+    function: Function
+    positional: tuple[Value, ...]
+    named: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    node: ast.ClassDef
+    home: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """An object: a namespace, a dataclass, `self`, an autograd context."""
+
+    of: Class | None
+    fields: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """A dict. `stored`: the last value put under a key that is not known."""
+
+    items: dict[int | float | bool | str | None, Value] = field(default_factory=dict)
+    stored: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +158,38 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nothing is known; `ident` keeps two mentions of one parameter equal."""
+    """Nothing is known but perhaps the Python type in `kind`; `ident` keeps two mentions of one value equal;
+    `likely`: what a condition would be for assumed extents; never a fact."""
 
     ident: str | None = None
+    kind: str | None = None
+    likely: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Global:
+    """A name of a module that is not read, dotted: `torch.empty`, `builtins.min`."""
+
+    dotted: str
 
 
 Value = (
-    Int | Ratio | Known | FloatValue | Sequence | ElementType | Tensor | Shape | Function | Method | Unknown
+    Int
+    | Ratio
+    | Known
+    | FloatValue
+    | Sequence
+    | ElementType
+    | Tensor
+    | Shape
+    | Function
+    | Partial
+    | Class
+    | Instance
+    | Table
+    | Method
+    | Global
+    | Unknown
 )
 
 UNKNOWN = Unknown()

@@ -6,6 +6,7 @@ CPython's own parser, one item at a time (`module.py`)."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -26,6 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _STRONG = re.compile(rb"(?:@|def\b|class\b|async\b|import\b|from\b)")
 _START = re.compile(rb"(?:^|(?<=[\r\n]))(?!(?:else|elif|except|finally)\b)[A-Za-z_@\x80-\xff][^\r\n]*")
+_COMMENT_LINE = re.compile(rb"[ \t\x0c]*#")
 _BLOCK = re.compile(rb"[\r\n](?:@|def\b|class\b|async\b)")
 _DEFINITION = re.compile(r"^(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
 _ASSIGNED = re.compile(r"(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
@@ -62,10 +64,33 @@ class Comment:
     text: str
 
 
+Known = dict[tuple[int, int, bool], Item]
+"""Items that need not be made again, by start, end and `broken`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Items of the snapshot before an edit whose lines the edit left alone: those above it, and those below it, which
+    it moved by `delta` bytes."""
+
+    above: tuple[Item, ...] = ()
+    below: tuple[Item, ...] = ()
+    delta: int = 0
+
+    def by_place(self) -> Known:
+        """Each where it now stands."""
+        found = {(i.span.start, i.span.end, i.broken): i for i in self.above}
+        for old in self.below:
+            start, end = old.span.start + self.delta, old.span.end + self.delta
+            item = Item(old.kind, old.names, Span(start, end), old.text, old.digest, old.broken) if self.delta else old
+            found[start, end, old.broken] = item
+        return found
+
+
 class Document:
     """A snapshot. `edit` gives the next one; this one stays valid. Lone surrogates become U+FFFD."""
 
-    __slots__ = ("_comments", "_items", "_tree", "data", "lines")
+    __slots__ = ("_comments", "_items", "_kept", "_tree", "data", "lines")
 
     def __init__(self, text: str) -> None:
         data = _SURROGATE.sub("\ufffd", text).encode("utf-8")
@@ -76,6 +101,7 @@ class Document:
         self.lines = LineTable(data)
         self._tree = tree
         self._items: tuple[Item, ...] | None = None
+        self._kept = _Kept()
         self._comments: tuple[Comment, ...] | None = None
 
     @property
@@ -109,7 +135,17 @@ class Document:
         tree.edit(first, end, new_end, self.lines.point(first), self.lines.point(end), lines.point(new_end))
         following = object.__new__(Document)
         following._fill(data, _parse(data, None if self.too_large else tree))
+        if self._items is not None:
+            following._kept = self._around(first, end, new_end - end)
         return following
+
+    def _around(self, start: int, end: int, delta: int) -> _Kept:
+        """The items that an edit of `start` to `end` does not touch; one on a line of the edit counts as touched."""
+        items = self._items or ()
+        last = self.lines.line_end(self.lines.line_of(end))
+        above = bisect_left(items, start, key=lambda i: i.span.end)
+        below = bisect_right(items, last, key=lambda i: i.span.start)
+        return _Kept(items[:above], items[below:], delta)
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -117,6 +153,7 @@ class Document:
         unclosed bracket or quote does not swallow its neighbours."""
         if self._items is None:
             self._items = tuple(self._find_items())
+            self._kept = _Kept()
         return self._items
 
     @property
@@ -133,33 +170,42 @@ class Document:
     def comments_above(self, offset: int) -> tuple[Comment, ...]:
         """The comment lines directly above the line of byte `offset`, in file order."""
         found: list[Comment] = []
-        line = self.lines.line_of(offset) - 1
-        while line >= 0:
-            start, end = self.lines.line_start(line), self.lines.line_end(line)
-            raw = self.data[start:end]
-            body = raw.lstrip(b" \t\x0c")
-            if not body.startswith(b"#"):
-                break
+        lines = self.lines
+        for line in range(lines.line_of(self.block_start(offset)), lines.line_of(offset)):
+            end = lines.line_end(line)
+            body = self.data[lines.line_start(line) : end].lstrip(b" \t\x0c")
             found.append(Comment(Span(end - len(body), end), body.decode("utf-8")))
+        return tuple(found)
+
+    def block_start(self, offset: int) -> int:
+        """The first byte of the line of byte `offset`, with the comment lines directly above it."""
+        line = self.lines.line_of(offset)
+        start = self.lines.line_start(line)
+        while line > 0:
             line -= 1
-        return tuple(reversed(found))
+            before = self.lines.line_start(line)
+            if not _COMMENT_LINE.match(self.data, before):
+                break
+            start = before
+        return start
 
     def _find_items(self) -> Iterator[Item]:
         root = self._tree.root_node
+        known = self._kept.by_place()
         if not root.has_error:
             for node in root.children:
                 if node.type not in ("comment", ";"):
-                    yield self._item(node.start_byte, node.end_byte)
+                    yield self._item(node.start_byte, node.end_byte, known)
             return
         loose = 0
         for node in root.children:
             if not self._trusted(node):
                 continue
-            yield from self._cut(loose, node.start_byte)
+            yield from self._cut(loose, node.start_byte, known)
             if node.type not in ("comment", ";"):
-                yield self._item(node.start_byte, node.end_byte)
+                yield self._item(node.start_byte, node.end_byte, known)
             loose = node.end_byte
-        yield from self._cut(loose, len(self.data))
+        yield from self._cut(loose, len(self.data), known)
 
     def _trusted(self, node: Node) -> bool:
         """Whether an item of a broken tree may be taken as it is: at column 0, whole, over no other."""
@@ -170,7 +216,7 @@ class Document:
             return definition is not None and not _BLOCK.search(self.data, definition.start_byte, node.end_byte)
         return not _BLOCK.search(self.data, node.start_byte, node.end_byte)
 
-    def _cut(self, start: int, end: int) -> Iterator[Item]:
+    def _cut(self, start: int, end: int, known: Known) -> Iterator[Item]:
         """Pieces of text that the tree does not explain, cut where a line starts a statement at column 0."""
         if not self.data[start:end].strip():
             return
@@ -194,9 +240,12 @@ class Document:
             piece = self.data[first:last]
             stripped = _without_comments_at_end(piece)
             if stripped.strip() and not _only_comments(stripped):
-                yield self._item(first, first + len(stripped), broken=True)
+                yield self._item(first, first + len(stripped), known, broken=True)
 
-    def _item(self, start: int, end: int, *, broken: bool = False) -> Item:
+    def _item(self, start: int, end: int, known: Known, *, broken: bool = False) -> Item:
+        kept = known.get((start, end, broken))
+        if kept is not None:
+            return kept
         line = self.lines.line_start(self.lines.line_of(start))
         if line != start and not self.data[line:start].strip():
             start = line  # keeps a wrong indent visible to CPython's parser

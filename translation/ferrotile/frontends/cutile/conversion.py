@@ -6,7 +6,7 @@ from ferrotile.frontends.cutile.environment import Context, Poisoned
 from ferrotile.frontends.cutile.literals import Number, default_dtype, fits, round_float
 from ferrotile.frontends.cutile.values import Abstract, Const, Poison, Tile, Unusable, describe
 from ferrotile.program import dtypes
-from ferrotile.program.dtypes import DType, Kind
+from ferrotile.program.dtypes import DType, DTypeVariableError, Kind
 from ferrotile.program.ir import Value
 from ferrotile.program.types import Shape, Size, TileType, same_shape
 
@@ -107,7 +107,7 @@ def _symbolic(ctx: Context, value: Const, dtype: DType) -> Value | None:
 def convert(ctx: Context, value: Value, dtype: DType, rounding: str | None = None) -> Value:
     """`astype`: the operation that takes one element type to another; none when they are the same."""
     source = tile_of(value).dtype
-    if source == dtype:
+    if source.identical(dtype):
         return value
     result = TileType(dtype, tile_of(value).shape)
     if source.is_float:
@@ -176,9 +176,13 @@ _CATEGORY = {Kind.BOOL: 0, Kind.SIGNED: 1, Kind.UNSIGNED: 1, Kind.FLOAT: 2, Kind
 
 
 def promote_dtypes(a: DType, b: DType) -> DType | None:
-    """The type of two typed operands together; None when they do not combine."""
-    if a == b:
+    """The type of two typed operands together; None when they do not combine.
+
+    Raises `DTypeVariableError` where two type variables meet: they have to be one."""
+    if a.identical(b):
         return a
+    if a.variable or b.variable:
+        return _promote_variable(a, b)
     if Kind.STORAGE in (a.kind, b.kind):
         return None
     if _CATEGORY[a.kind] != _CATEGORY[b.kind]:
@@ -188,6 +192,20 @@ def promote_dtypes(a: DType, b: DType) -> DType | None:
     if a.bits == b.bits:
         return None
     return a if a.bits > b.bits else b
+
+
+def _promote_variable(a: DType, b: DType) -> DType | None:
+    """A type variable stands for a float of at most 32 bits: what holds for all of them."""
+    if a.variable and b.variable:
+        raise DTypeVariableError(a, b)
+    variable, other = (a, b) if a.variable else (b, a)
+    match other.kind:
+        case Kind.FLOAT:
+            return other if other.bits >= 32 else None
+        case Kind.STORAGE:
+            return None
+        case _:
+            return variable
 
 
 def _literal_category(value: Number) -> int:
@@ -223,12 +241,17 @@ def implicit_cast(ctx: Context, value: Operand, dtype: DType, what: str) -> Valu
             raise ctx.refused("FT206", f"cannot implicitly cast the float constant to {dtype} in {what}")
         return materialise(ctx, value, dtype)
     source = own_dtype(ctx, value)
-    if source != dtype and promote_dtypes(source, dtype) != dtype:
+    if not source.identical(dtype) and not _promotes_to(source, dtype):
         raise ctx.refused(
             "FT206",
             f"cannot implicitly cast {source} to {dtype} in {what}: write `.astype({_ct_name(dtype)})`",
         )
     return materialise(ctx, value, dtype)
+
+
+def _promotes_to(source: DType, dtype: DType) -> bool:
+    found = promote_dtypes(source, dtype)
+    return found is not None and found.identical(dtype)
 
 
 def _ct_name(dtype: DType) -> str:

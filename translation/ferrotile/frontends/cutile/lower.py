@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic, Severity
-from ferrotile.frontends.cutile.discover import kernel_decorator
-from ferrotile.frontends.cutile.environment import Context, Frame, Poisoned, Refused
+from ferrotile.frontends.cutile.environment import Context, Frame
 from ferrotile.frontends.cutile.expressions import evaluate
+from ferrotile.frontends.cutile.hints import entry_hints
 from ferrotile.frontends.cutile.statements import RETURN, assigned_names, function_value, run
 from ferrotile.frontends.cutile.values import Abstract, Array, Const, Function, Tile, TupleOf, Unusable
 from ferrotile.passes.uses import eliminate_dead, operations
+from ferrotile.program.dtypes import DTypeVariableError
 from ferrotile.program.ir import Block, Constant, Parameter, Program, Value
 from ferrotile.program.types import ArrayType, Shape, TileType, ViewType
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
 from ferrotile.syntax.module import FunctionSource, Module
 
 _MAX_DEPTH = 60
-_HINTS = ("occupancy", "num_ctas", "num_worker_warps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,15 @@ class Lowered:
 
 
 def lower_kernel(module: Module, kernel: FunctionSource, signature: Signature) -> Lowered:
-    """Never raises on user code: what is unforeseen becomes FT900."""
+    """Never raises on user code: what is unforeseen becomes FT900.
+
+    With a type variable in the signature it may raise `DTypeVariableError`, see `ferrotile.generic`."""
     try:
         return _lower(module, kernel, signature)
     except RecursionError:
         found = diagnostic("FT301", "the kernel is nested too deeply to interpret", kernel.name_span)
+    except DTypeVariableError:
+        raise
     except Exception as error:
         message = f"the translator failed on this kernel: {type(error).__name__}: {error}"
         found = diagnostic("FT900", message, kernel.name_span)
@@ -69,7 +73,7 @@ def _lower(module: Module, kernel: FunctionSource, signature: Signature) -> Lowe
         body=body,
         span=kernel.span,
         name_span=kernel.name_span,
-        hints=_hints(ctx, module, kernel),
+        hints=entry_hints(ctx, module, kernel),
     )
     diagnostics = tuple(ctx.diagnostics)
     if any(d.severity is Severity.ERROR for d in diagnostics):
@@ -84,22 +88,6 @@ def _locals(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     if isinstance(node, ast.FunctionDef):
         names.update(assigned_names(node.body))
     return frozenset(names)
-
-
-def _hints(ctx: Context, module: Module, kernel: FunctionSource) -> tuple[tuple[str, int], ...]:
-    decorator = kernel_decorator(module, kernel)
-    found: list[tuple[str, int]] = []
-    if isinstance(decorator, ast.Call):
-        for keyword in decorator.keywords:
-            if keyword.arg not in _HINTS:
-                continue
-            try:
-                value = evaluate(ctx, keyword.value)
-            except (Refused, Poisoned):
-                continue
-            if isinstance(value, Const) and isinstance(value.value, int):
-                found.append((keyword.arg, value.value))
-    return tuple(found)
 
 
 def _constants(program: Program, signature: Signature, pinned: set[str]) -> tuple[Constant, ...]:

@@ -55,10 +55,10 @@ def multiply(ctx: Context, x: Value, y: Value, acc: Value) -> Value:
     mixed = first.dtype in integers and second.dtype in integers
     if first.dtype != second.dtype and not mixed:
         raise ctx.refused("FT203", f"`mma` needs equal types, not {first.dtype} and {second.dtype}")
-    allowed = _ACCUMULATORS.get(first.dtype)
+    allowed = _ACCUMULATORS.get(first.dtype.concrete)
     if allowed is None:
         raise ctx.refused("FT203", f"`mma` does not take {first.dtype}")
-    if total.dtype not in allowed:
+    if not any(total.dtype.identical(d) for d in allowed):
         names = " or ".join(d.name for d in allowed)
         raise ctx.refused("FT203", f"`mma` of {first.dtype} needs an accumulator of {names}, not {total.dtype}")
     if first.shape[-1].value != second.shape[-2].value:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import Value
-from ferrotile.program.types import ArrayType, TileType
+from ferrotile.program.types import ArrayType, Shape, TileType
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,31 @@ class Array:
         type_ = self.value.type
         assert isinstance(type_, ArrayType)
         return type_
+
+
+@dataclass(frozen=True, slots=True)
+class TiledView:
+    """`array.tiled_view(...)`. `shape` is empty for single elements; `steps` is None when tiles do not overlap."""
+
+    array: Array
+    shape: Shape
+    padding: str | None
+    steps: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawMemory:
+    """`array.get_raw_memory()`: elements by their offset from the first."""
+
+    array: Array
+
+
+@dataclass(frozen=True, slots=True)
+class SliceOf:
+    """`ct.Slice(start, length)`."""
+
+    start: Abstract
+    length: Abstract
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +132,7 @@ class Poison:
     """The value of an expression that was refused already."""
 
 
-Abstract = Const | Tile | Array | TupleOf | DTypeOf | Global | Function | Method | RangeOf | Static | Unusable | Poison
+Abstract = Const | Tile | Array | TiledView | RawMemory | SliceOf | TupleOf | DTypeOf | Global | Function | Method | RangeOf | Static | Unusable | Poison
 
 NONE = Const(None)
 
@@ -124,6 +149,12 @@ def describe(value: Abstract) -> str:
             return f"a tile of {value.type.dtype} with shape ({shape})"
         case Array(name=name):
             return f"the array `{name}`"
+        case TiledView(array=array):
+            return f"a tiled view of `{array.name}`"
+        case RawMemory(array=array):
+            return f"the raw memory of `{array.name}`"
+        case SliceOf():
+            return "a `ct.Slice`"
         case TupleOf(items=items):
             return f"a tuple of {len(items)}"
         case DTypeOf(dtype=dtype):

@@ -76,6 +76,15 @@ SCOPE = MappingProxyType(
     {"block": "TileBlock", "tile_block": "TileBlock", "device": "Device", "sys": "System", "system": "System"}
 )
 
+ENTRY_HINTS = MappingProxyType(
+    {"occupancy": "occupancy", "num_ctas": "num_cta_in_cga", "num_worker_warps": "num_worker_warps_per_cta"}
+)
+"""Hints of `@ct.kernel` and their keys in the entry's attribute."""
+OPT_LEVEL = 3
+"""The optimisation level that both languages compile with unless told otherwise."""
+WORKER_WARPS = frozenset((4, 8))
+"""The numbers of worker warps that the assembler of 13.4 knows."""
+
 WISHES = MappingProxyType(
     {
         "block_id": "bid", "iota": "lanes", "load_view": "t", "load_ptr": "t", "cmpi": "inside", "cmpf": "inside",

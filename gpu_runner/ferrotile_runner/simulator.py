@@ -1,0 +1,98 @@
+"""Client of the simulator worker: what both sides of a kernel do to the same arrays."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import ferrotile
+from ferrotile.signatures.model import Signature
+from ferrotile.translation import Entry
+
+from ferrotile_runner import json_values as read
+from ferrotile_runner.process import Command, Ending, JsonProcess, ProcessError, RpcError
+from ferrotile_runner.workers import simulator as worker
+
+MEMORY_BYTES = 8 << 30
+SECONDS = 120.0
+GRACE_SECONDS = 10.0
+"""How long after its time limit a worker that does not look at the clock is killed."""
+
+
+class SimulatorFault(Exception):
+    """The simulator itself is at fault; the message is its exception."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileIr:
+    """One side: disassembled Tile IR and the name of its entry."""
+
+    text: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """The worker's verdict, one of `simulation.Verdict`, and its reasons."""
+
+    verdict: str
+    text: str
+
+
+def _roots() -> tuple[str, ...]:
+    """The folders that hold ferrotile's packages: `python -I` knows neither PYTHONPATH nor the script's folder."""
+    packages = (Path(next(iter(ferrotile.__path__))), Path(__file__).parent)
+    return tuple(dict.fromkeys(str(package.parent) for package in packages))
+
+
+class Simulator:
+    """A warm worker process within `memory` bytes of address space. Safe to share between threads; calls wait for
+    each other."""
+
+    def __init__(self, *, memory: int = MEMORY_BYTES, python: str = sys.executable) -> None:
+        self._memory = memory
+        self._process = JsonProcess(Command((python, "-I", worker.__file__, *_roots()), memory=memory))
+
+    def start(self) -> None:
+        """Starts the worker, so that it is warm when the first kernel comes. Raises `ProcessError`."""
+        self._process.start()
+
+    def simulate(
+        self,
+        original: TileIr,
+        translation: TileIr,
+        signature: Signature,
+        entry: Entry,
+        *,
+        seconds: float = SECONDS,
+        cancel: threading.Event | None = None,
+    ) -> Simulated:
+        """Raises `ProcessError` for a time-out, a crash, too little memory or a cancel, after each of which the next
+        call starts a new process; `SimulatorFault` where the simulator is wrong."""
+        params = {
+            "original": {"text": original.text, "entry": original.entry},
+            "translation": {"text": translation.text, "entry": translation.entry},
+            "subject": base64.b64encode(pickle.dumps((signature, entry))).decode(),
+            "seconds": seconds,
+        }
+        try:
+            result = self._process.call("simulate", params, seconds + GRACE_SECONDS, cancel)
+        except RpcError as error:
+            if error.code == worker.OUT_OF_MEMORY:
+                self.close()
+                limit = f"simulation: more than the {self._memory / 2**30:.3g} GiB that it may use"
+                raise ProcessError(Ending.CRASHED, limit) from None
+            raise SimulatorFault(error.message) from None
+        return Simulated(read.text(result["verdict"]), read.text(result["text"]))
+
+    @property
+    def pid(self) -> int | None:
+        """The worker's process id, while one runs."""
+        return self._process.pid
+
+    def close(self) -> None:
+        self._process.close()
