@@ -32,13 +32,13 @@ format: $(STAMPS)/venv
 	$(BIN)/ruff format translation gpu_runner server tests examples benchmarks
 	cd gpu_runner/host && cargo fmt
 
-bench: setup
+bench: setup $(STAMPS)/bench
 	@for b in benchmarks/bench_*.py; do $(BIN)/python $$b || exit 1; done
 
 setup: $(STAMPS)/host
 
 vsix: $(STAMPS)/client
-	cd vscode-client && npx --no-install vsce package
+	@cd vscode-client && npm run --silent package
 
 clean:
 	rm -rf .cache/stamps .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
@@ -48,6 +48,11 @@ $(STAMPS)/venv: pyproject.toml
 	@mkdir -p $(STAMPS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[compilers,dev]'
+	@touch $@
+
+# What the benchmarks compare with.
+$(STAMPS)/bench: $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	@touch $@
 
 # The host needs cargo, and nothing else that pip does not bring.

@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 
 from ferrotile_server.application import Application
-from measuring import Times, print_table
+from measuring import Budget, Times, print_table
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ("vector_add", "softmax", "silu_mul", "matmul", "layer_norm", "adamw")
 WARM_RUNS = 5
+BUDGET = Budget(500)
 
 
 def prove(application: Application, kernel: str, text: str) -> float:
@@ -36,7 +37,8 @@ def main() -> None:
             for n in range(WARM_RUNS)
         ]
         warm = Times(tuple(prove(application, kernel, t) for t in texts))
-        print_table(kernel, [("first", cold), ("warm", warm)])
+        print_table(f"proof of {kernel}", [("warm", warm), ("first", cold)], BUDGET)
+    application.close()
 
 
 if __name__ == "__main__":

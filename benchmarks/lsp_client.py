@@ -13,12 +13,14 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 class Client:
     """A running server with one open document."""
 
-    def __init__(self, command: Sequence[str], root: Path) -> None:
+    def __init__(self, command: Sequence[str], root: Path, pull: bool) -> None:
+        self._pull = pull
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=root
         )
         self._next_id = 0
-        capabilities: Json = {"textDocument": {"publishDiagnostics": {}, "synchronization": {}}}
+        text: dict[str, Json] = {"publishDiagnostics": {"versionSupport": True}, "synchronization": {}}
+        capabilities: Json = {"textDocument": text | ({"diagnostic": {}} if pull else {})}
         params: Json = {"processId": None, "rootUri": root.as_uri(), "capabilities": capabilities}
         self.request("initialize", params)
         self.notify("initialized", {})
@@ -63,8 +65,11 @@ class Client:
             elif message.get("id") == self._next_id:
                 return message.get("result")
 
-    def diagnostics(self, version: int) -> int:
-        """Wait for the diagnostics of this version of the document; returns how many there are."""
+    def diagnostics(self, uri: str, version: int) -> int:
+        """Ask or wait for the diagnostics of this version of the document; returns how many there are."""
+        if self._pull:
+            report = self.request("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+            return _length(report, "items")
         while True:
             message = self._receive()
             if "method" in message and "id" in message:
@@ -73,12 +78,17 @@ class Client:
             params = message.get("params")
             if message.get("method") == "textDocument/publishDiagnostics" and isinstance(params, dict):
                 found = params.get("version")
-                if found is None or found == version:
-                    items = params["diagnostics"]
-                    assert isinstance(items, list)
-                    return len(items)
+                if params.get("uri") == uri and (found is None or found == version):
+                    return _length(params, "diagnostics")
 
     def close(self) -> None:
         self.request("shutdown", None)
         self.notify("exit", None)
         self._process.wait(10)
+
+
+def _length(holder: Json, key: str) -> int:
+    items = holder.get(key) if isinstance(holder, Mapping) else None
+    if not isinstance(items, list):
+        raise RuntimeError(f"no diagnostics: {holder}")
+    return len(items)

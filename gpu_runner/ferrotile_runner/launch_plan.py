@@ -8,16 +8,24 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 
+from ferrotile.passes.accesses import find_accesses
+from ferrotile.program.ir import Program
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, ScalarArgument, Signature
-from ferrotile.translation import KernelTranslation, RustParameter
+from ferrotile.translation import KernelTranslation
 
 from ferrotile_runner.host import HostClient, Specialization
+from ferrotile_runner.launch_grid import rust_grid
 from ferrotile_runner.python_worker import PythonCompiler
 
 DIVISOR = 16
 """Extents, outer strides and base pointers are multiples of this, as both dispatchers find for aligned tensors."""
+
+_STORES = frozenset({"store_view", "store_ptr", "store_special", "scatter"})
+"""Operations that overwrite elements without a look at them."""
 
 
 def _extent(extent: str | int, sizes: Mapping[str, int]) -> int:
@@ -39,20 +47,33 @@ def specialization(signature: Signature, sizes: Mapping[str, int]) -> dict[str, 
         if isinstance(argument, ArrayArgument):
             shape = [_extent(e, sizes) for e in argument.extents]
             strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
-            found[argument.name] = Specialization(
-                tuple(map(_divisor, shape)), tuple(map(_divisor, strides)), DIVISOR
-            )
+            found[argument.name] = Specialization(tuple(map(_divisor, shape)), tuple(map(_divisor, strides)), DIVISOR)
     return found
 
 
-def rust_grid(
-    parameters: Sequence[RustParameter], shapes: Mapping[str, Sequence[int]], otherwise: Sequence[int]
-) -> list[int]:
-    """The grid of the entry: the partition grid of its first `&mut` tensor, else the original's."""
-    for parameter in parameters:
-        if parameter.kind == "tensor_mut":
-            return [-(-n // t) for n, t in zip(shapes[parameter.name], parameter.tile, strict=True)]
-    return list(otherwise)
+class Initial(StrEnum):
+    """What an array holds before a launch. Values are those of the plan file."""
+
+    NORMAL = "normal"
+    """Normally distributed; integers are uniform in [0, `below`), where `below` is in the plan."""
+    UNIFORM = "uniform"
+    """Uniform in [0, 1), for what must not be negative; integers as above."""
+    ZEROS = "zeros"
+    POISON = "poison"
+    """NaN, or the largest integer: an element that no block stores shows."""
+
+
+def roles(program: Program) -> dict[str, str]:
+    """`in` for arrays that are only read, `out` for those that are only stored to, else `inout`."""
+    names = {p.value.id: p.name for p in program.parameters}
+    found: dict[str, str] = {}
+    accesses = find_accesses(program)
+    for access in accesses:
+        name = names.get(access.array, "")
+        role = "out" if access.operation.opcode in _STORES else "inout" if access.store else "in"
+        found[name] = role if found.get(name, role) == role else "inout"
+    # An access to an array that is not known may be to any.
+    return dict.fromkeys(found, "inout") if "" in found else found
 
 
 def write_plan(
@@ -64,17 +85,17 @@ def write_plan(
     target: str,
     host: HostClient,
     python: PythonCompiler,
+    initial: Mapping[str, Initial] = MappingProxyType({}),
 ) -> Path:
-    """Compiles both sides of a kernel for `target` and writes `NAME.json` and both cubins to `folder`.
+    """Compiles both sides of a kernel for `target` and writes `NAME.json` and both cubins to `folder`. `initial` says
+    what arrays hold at first; without it, those that are read are `NORMAL`, those that are only stored `POISON`.
 
     Raises `HostError`, `PythonCompileError` or `ProcessError` when a side cannot be compiled, ValueError for a kernel
-    that is not translated, whose grid is unknown, or that updates an array in place.
+    that is not translated or whose grid is unknown.
     """
     signature, entry = kernel.signature, kernel.entry
-    if signature is None or entry is None or kernel.rust is None or signature.grid is None:
+    if signature is None or entry is None or kernel.rust is None or signature.grid is None or kernel.program is None:
         raise ValueError(f"{kernel.name}: needs a translation and a known grid")
-    if any(d.code == "FT402" for d in kernel.diagnostics):
-        raise ValueError(f"{kernel.name}: arrays updated in place have no initial values in a plan yet")
     divisors = specialization(signature, sizes)
     original = python.cubin(source_slice, kernel.name, signature, target, specialization=divisors)
     strides = {p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
@@ -87,15 +108,18 @@ def write_plan(
         (folder / f"{kernel.name}.{side}.cubin").write_bytes(data)
 
     tiles = {p.name: list(p.tile) for p in entry.parameters if p.kind == "tensor_mut"}
-    written = {o.name for o in kernel.outputs}
+    role = roles(kernel.program)
     parameters: list[dict[str, object]] = []
     shapes: dict[str, list[int]] = {}
+    below = min((n for n in sizes.values() if n > 1), default=1)
     for argument in signature.arguments:
         match argument:
             case ArrayArgument(name=name, dtype=dtype, extents=extents):
                 shapes[name] = [_extent(e, sizes) for e in extents]
-                role = "out" if name in written else "in"
-                array: dict[str, object] = {"kind": "array", "name": name, "role": role}
+                own = role.get(name, "in")
+                usual = Initial.POISON if own == "out" else Initial.NORMAL
+                array: dict[str, object] = {"kind": "array", "name": name, "role": own}
+                array |= {"initial": initial.get(name, usual).value, "below": below}
                 array |= {"dtype": dtype.name, "shape": shapes[name]}
                 if name in tiles:
                     array["tile"] = tiles[name]
@@ -113,7 +137,7 @@ def write_plan(
         "rust": {
             "cubin": f"{kernel.name}.rust.cubin",
             "symbol": f"{entry.name}_entry",
-            "grid": rust_grid(entry.parameters, shapes, grid),
+            "grid": list(rust_grid(entry.parameters, shapes, grid)),
         },
     }
     path = folder / f"{kernel.name}.json"

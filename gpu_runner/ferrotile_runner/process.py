@@ -310,7 +310,7 @@ class JsonProcess:
 
     @property
     def pid(self) -> int | None:
-        """The child's process id, while one runs."""
+        """The id of the child's process group, while one runs."""
         return None if self._child is None else self._child.process.pid
 
     def close(self) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import math
 import os
+import shutil
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ferrotile.signatures.model import Argument, ArrayArgument, ConstantArgument, ScalarArgument, Signature
@@ -59,9 +63,23 @@ def _argument_json(argument: Argument, divisors: Specialization | None) -> dict[
 
 def _slice_path(source_slice: str) -> Path:
     """Keeps the text in a file named by its content: `inspect` and error places need one, and the worker
-    loads it once."""
+    loads it once. Where the cache folder cannot be written, the file is a temporary one."""
     digest = hashlib.sha256(source_slice.encode()).hexdigest()[:16]
-    path = cache_directory() / "slices" / f"kernel_{digest}.py"
+    try:
+        return _keep(source_slice, cache_directory() / "slices" / f"kernel_{digest}.py")
+    except OSError:
+        return _keep(source_slice, _temporary_folder() / f"kernel_{digest}.py")
+
+
+@cache
+def _temporary_folder() -> Path:
+    """One folder for the life of this process."""
+    folder = Path(tempfile.mkdtemp(prefix="ferrotile-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _keep(source_slice: str, path: Path) -> Path:
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")

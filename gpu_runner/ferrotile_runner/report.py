@@ -43,12 +43,14 @@ class RungStatus(StrEnum):
 @dataclass(frozen=True, slots=True)
 class RungResult:
     """`detail` says under which facts the rung holds, or why it does not; `ms` is the time it took.
-    `time_ratio` (Rust's time / Python's) is known for `matched` alone."""
+    `time_ratio` (Rust's time / Python's) is known for `matched` alone. `broken`: skipped because this machine
+    lacks a tool, which `detail` names."""
 
     status: RungStatus
     detail: str = ""
     ms: float = 0.0
     time_ratio: float | None = None
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)

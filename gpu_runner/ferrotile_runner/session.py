@@ -12,12 +12,12 @@ from ferrotile_runner.disassemble import DisassemblyError, disassemble
 from ferrotile_runner.host import CompiledRust, HostClient, HostError
 from ferrotile_runner.process import Ending, ProcessError
 from ferrotile_runner.python_worker import PythonCompileError, PythonCompiler
-from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject
+from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject, ToolMissing
 from ferrotile_runner.simulator import Simulator, TileIr
 from ferrotile_runner.slice import slice_source
 from ferrotile_runner.tileir.model import Entry
 from ferrotile_runner.tileir.reader import read
-from ferrotile_runner.toolchain import Toolchain
+from ferrotile_runner.toolchain import Toolchain, cache_directory
 from ferrotile_runner.typecheck import RustDiagnostic, TypeCheckError, type_check
 
 SETUP = "run `ferrotile setup`"
@@ -67,19 +67,19 @@ class Session:
             self._host = self._python = self._simulator = None
 
     def host(self) -> HostClient:
-        """The running `ferrotile-host`. Raises RungSkipped when it is not built."""
+        """The running `ferrotile-host`. Raises ToolMissing when it is not built."""
         with self._lock:
             if self.toolchain.host is None:
-                raise RungSkipped(f"ferrotile-host is not built: {SETUP}")
+                raise ToolMissing(f"ferrotile-host is not built: {SETUP}")
             if self._host is None:
                 self._host = HostClient(self.toolchain)
             return self._host
 
     def python(self) -> PythonCompiler:
-        """The running cuTile Python compiler. Raises RungSkipped when `cuda-tile` is not installed."""
+        """The running cuTile Python compiler. Raises ToolMissing when `cuda-tile` is not installed."""
         with self._lock:
             if not self.toolchain.cuda_tile:
-                raise RungSkipped(f"cuda-tile is not installed: {INSTALL}")
+                raise ToolMissing(f"cuda-tile is not installed: {INSTALL}")
             if self._python is None:
                 self._python = PythonCompiler()
             return self._python
@@ -99,17 +99,33 @@ class Session:
             if not new:
                 return
             if self.toolchain.cargo is None:
-                raise RungSkipped("cargo is not installed: get it from https://rustup.rs")
+                raise ToolMissing("cargo is not installed: get it from https://rustup.rs")
             if self.toolchain.cuda is None or self.toolchain.libclang is None:
-                raise RungSkipped(f"CUDA headers or libclang are missing: {INSTALL}")
+                raise ToolMissing(f"CUDA headers or libclang are missing: {INSTALL}")
             try:
                 errors = type_check(self.toolchain, new, cancel=cancel)
             except TypeCheckError as error:
                 raise ProcessError(Ending.CRASHED, str(error)) from error
+            except OSError as error:
+                where = error.filename or cache_directory()
+                reason = f"{where}: {error.strerror or error}: choose another cache folder with XDG_CACHE_HOME"
+                raise ToolMissing(reason) from error
             self._rustc.update(zip(new, errors, strict=True))
 
+    def know_types(self, text: str, errors: Sequence[RustDiagnostic]) -> None:
+        """Takes over what another run of `check_types` found about a text."""
+        with self._lock:
+            self._rustc[text] = tuple(errors)
+
+    def forget(self) -> None:
+        """Drops what the compilers made, so that a long session does not grow. They stay warm."""
+        with self._lock:
+            self._rustc.clear()
+            self._compiled.clear()
+            self._codes.clear()
+
     def rustc_errors(self, text: str, cancel: threading.Event | None = None) -> tuple[RustDiagnostic, ...]:
-        """rustc's errors about one text. Raises RungSkipped without cargo, ProcessError when cargo itself
+        """rustc's errors about one text. Raises ToolMissing without cargo, ProcessError when cargo itself
         fails."""
         self.check_types([text], cancel)
         return self._rustc[text]
@@ -163,6 +179,11 @@ class Session:
             try:
                 compiled = self.python().compile(made.text, name, signature, cancel=subject.cancel)
             except PythonCompileError as error:
+                if made.missing:
+                    raise RungSkipped(
+                        f"the original cannot be compiled alone: no constant, function or harmless import of this file "
+                        f"defines {', '.join(made.missing)} ({error.message})"
+                    ) from error
                 span = subject.kernel.name_span
                 if error.line is not None and (line := made.file_line(error.line - 1)) is not None:
                     start = subject.document.lines.line_start(line)
@@ -173,7 +194,7 @@ class Session:
 
     def _read(self, bytecode: bytes, name: str) -> Code:
         if self.toolchain.tileirdisasm is None:
-            raise RungSkipped(f"tileirdisasm is not installed: {INSTALL}")
+            raise ToolMissing(f"tileirdisasm is not installed: {INSTALL}")
         try:
             text = disassemble(self.toolchain, bytecode)
         except DisassemblyError as error:

@@ -68,9 +68,12 @@ def setup(progress: Progress = _silent, *, cancel: threading.Event | None = None
     if built.returncode != 0:
         raise SetupError(f"cargo ended with status {built.returncode}\n{built.stderr[-4000:]}")
     binary = host_binary(source)
-    binary.parent.mkdir(parents=True, exist_ok=True)
-    partial = binary.with_suffix(f".{os.getpid()}")
-    shutil.copy2(target_directory() / "release" / HOST_NAME, partial)
-    os.replace(partial, binary)
+    try:
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        partial = binary.with_suffix(f".{os.getpid()}")
+        shutil.copy2(target_directory() / "release" / HOST_NAME, partial)
+        os.replace(partial, binary)
+    except OSError as error:
+        raise SetupError(f"{error}: choose another cache folder with XDG_CACHE_HOME") from error
     progress(1.0, "ferrotile-host is built")
     return replace(toolchain, host=binary)

@@ -7,18 +7,20 @@ import pickle
 import sys
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 
-import ferrotile
 from ferrotile.signatures.model import Signature
 from ferrotile.translation import Entry
 
 from ferrotile_runner import json_values as read
+from ferrotile_runner.import_roots import import_roots
 from ferrotile_runner.process import Command, Ending, JsonProcess, ProcessError, RpcError
 from ferrotile_runner.workers import simulator as worker
 
 MEMORY_BYTES = 8 << 30
 SECONDS = 120.0
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Tiles are small: threads of NumPy's matrix product gain nothing, and on a busy machine wait for each other."""
+
 GRACE_SECONDS = 10.0
 """How long after its time limit a worker that does not look at the clock is killed."""
 
@@ -43,19 +45,14 @@ class Simulated:
     text: str
 
 
-def _roots() -> tuple[str, ...]:
-    """The folders that hold ferrotile's packages: `python -I` knows neither PYTHONPATH nor the script's folder."""
-    packages = (Path(next(iter(ferrotile.__path__))), Path(__file__).parent)
-    return tuple(dict.fromkeys(str(package.parent) for package in packages))
-
-
 class Simulator:
     """A warm worker process within `memory` bytes of address space. Safe to share between threads; calls wait for
     each other."""
 
     def __init__(self, *, memory: int = MEMORY_BYTES, python: str = sys.executable) -> None:
         self._memory = memory
-        self._process = JsonProcess(Command((python, "-I", worker.__file__, *_roots()), memory=memory))
+        arguments = (python, "-I", worker.__file__, *import_roots())
+        self._process = JsonProcess(Command(arguments, ONE_THREAD, memory=memory))
 
     def start(self) -> None:
         """Starts the worker, so that it is warm when the first kernel comes. Raises `ProcessError`."""
@@ -91,7 +88,7 @@ class Simulator:
 
     @property
     def pid(self) -> int | None:
-        """The worker's process id, while one runs."""
+        """The id of the worker's process group, while one runs."""
         return self._process.pid
 
     def close(self) -> None:

@@ -6,12 +6,16 @@ from __future__ import annotations
 import ast
 import builtins
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ferrotile.frontends.cutile.discover import kernel_decorator
+from ferrotile.signatures.dtype_names import dtype_of
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.positions import LineTable
 from ferrotile.syntax.span import NOWHERE, Span
+
+from ferrotile_runner.workers import python_compiler
 
 IMPORTABLE = frozenset({"cuda", "math", "typing", "numpy", "__future__"})
 """Packages that a slice may import: the dialect's and those without side effects."""
@@ -48,9 +52,12 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
     table = module.document.lines
     pieces: list[_Piece] = []
     defined: set[str] = set()
+    stand_ins = _element_types(module, kernel, needed)
     for statement in module.statements:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             names, text = _import_text(statement, needed)
+            for stand_in in _bound(statement) & set(stand_ins):
+                names, text = names | {stand_in}, text + _stand_in(stand_in, stand_ins[stand_in])
             if text:
                 pieces.append(_Piece(_line(table, module, statement), text))
                 defined.update(names)
@@ -59,10 +66,10 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
             if names & needed and names & set(module.constants):
                 pieces.append(_statement(table, module, statement))
                 defined.update(names)
-    for name in needed | {kernel.name}:
-        function = kernel if name == kernel.name else module.function(name)
+    for name in needed | {kernel.node.name}:
+        function = kernel if name == kernel.node.name else module.function(name)
         if function is not None:
-            pieces.append(_function(table, module, function))
+            pieces.append(_function(table, module, function, _host_decorators(module, function)))
             defined.add(name)
     pieces.sort(key=lambda piece: piece.line)
     text, lines = _join(pieces)
@@ -71,11 +78,12 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
 
 
 def _reachable(module: Module, kernel: FunctionSource) -> set[str]:
-    needed: set[str] = set()
-    work: list[ast.AST] = [kernel.node]
+    needed: set[str] = {kernel.name} if kernel.name in module.constants else set()
+    work: list[ast.AST] = [kernel.node, *(module.constants[name] for name in needed)]
+    dropped = {inner for decorator in _host_decorators(module, kernel) for inner in ast.walk(decorator)}
     while work:
         node = work.pop()
-        for name in set(_names(node, _blanked(module, node))) - needed:
+        for name in set(_names(node, _blanked(module, node) | dropped)) - needed:
             needed.add(name)
             function = module.function(name)
             if function is not None:
@@ -166,11 +174,60 @@ def _statement(table: LineTable, module: Module, node: ast.stmt) -> _Piece:
     return _Piece(table.line_of(span.start), text + "\n")
 
 
-def _function(table: LineTable, module: Module, function: FunctionSource) -> _Piece:
-    """The function's text, dedented; annotations that name what a slice may not import are blanked, so that
-    they need not be evaluated and every column stays."""
+def _host_decorators(module: Module, function: FunctionSource) -> tuple[ast.expr, ...]:
+    """Decorators above the one that makes a kernel: they are given the finished kernel, for the host to launch."""
+    maker = kernel_decorator(module, function)
+    return () if maker not in function.decorators else function.decorators[: function.decorators.index(maker)]
+
+
+def _element_types(module: Module, kernel: FunctionSource, needed: set[str]) -> dict[str, dict[str, str]]:
+    """For each imported module that is needed and that a slice may not import, such as `torch`: the element types
+    that are read from it, as cuTile's names. A module of which anything else is read is left out."""
+    functions = [kernel, *(f for f in map(module.function, needed) if f is not None)]
+    trees: list[ast.AST] = [
+        *(f.node for f in functions),
+        *(module.constants[n] for n in needed & set(module.constants)),
+    ]
+    skipped = {inner for f in functions for inner in _blanked(module, f.node)}
+    skipped |= {inner for d in _host_decorators(module, kernel) for inner in ast.walk(d)}
+    nodes = [node for tree in trees for node in ast.walk(tree) if node not in skipped]
+    found: dict[str, dict[str, str]] = {}
+    for name in needed & set(module.imports):
+        if module.imports[name].split(".")[0] in IMPORTABLE:
+            continue
+        uses = [
+            n for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == name
+        ]
+        types = {n.attr: dtype_of(f"{module.imports[name]}.{n.attr}") for n in uses}
+        reads = sum(isinstance(n, ast.Name) and n.id == name for n in nodes)
+        named = {attr: python_compiler.DTYPES.get(t.name, "") for attr, t in types.items() if t is not None}
+        if reads == len(uses) and len(named) == len(types) and all(named.values()):
+            found[name] = named
+    return found
+
+
+def _stand_in(name: str, types: Mapping[str, str]) -> str:
+    """One line that defines a module of element types."""
+    fields = ", ".join(f"{attr}=_{name}_types.{dtype}" for attr, dtype in sorted(types.items()))
+    module = f'import cuda.tile as _{name}_types, types as _{name}; {name} = _{name}.ModuleType("{name}")'
+    return f"{module}; {name}.__dict__.update({fields})\n"
+
+
+def _bound(statement: ast.Import | ast.ImportFrom) -> set[str]:
+    """The names that an import binds."""
+    return {
+        a.asname or (a.name.split(".")[0] if isinstance(statement, ast.Import) else a.name) for a in statement.names
+    }
+
+
+def _function(table: LineTable, module: Module, function: FunctionSource, dropped: tuple[ast.expr, ...] = ()) -> _Piece:
+    """The function's text, dedented; annotations that name what a slice may not import are blanked, and so are
+    `dropped` decorators, so that they need not be evaluated and every column stays."""
     data = bytearray(module.document.data)
     node = function.node
+    for decorator in dropped:
+        span = module.span_of(decorator)
+        _blank(data, Span(data.rfind(b"@", function.span.start, span.start + 1), span.end))
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         if argument.annotation is not None and not _evaluable(module, argument.annotation):
             annotation = module.span_of(argument.annotation)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ferrotile.diagnostics.model import Diagnostic
+from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import Module, parse_module
 from ferrotile.translation import KernelTranslation
@@ -71,7 +73,8 @@ def verify_kernel(
                 file=file,
             )
     module = parse_module(document) if module is None else module
-    function = next((f for f in module.functions if f.name_span == kernel.name_span), module.function(kernel.name))
+    named = (f for f in find_kernels(module) if f.name == kernel.name and f.name_span == kernel.name_span)
+    function = next(named, module.function(kernel.name))
     subject = Subject(document, module, function, kernel, target, cancel or threading.Event())
     results: dict[Rung, RungResult] = {Rung.TRANSLATED: translated(kernel)}
     diagnostics: list[Diagnostic] = []
@@ -105,7 +108,57 @@ def _with_instance(result: RungResult, kernel: KernelTranslation) -> RungResult:
     instance = instance_text(kernel)
     if result.status is not RungStatus.PASSED or not instance:
         return result
-    return RungResult(result.status, f"{instance}\n{result.detail}".strip(), result.ms, result.time_ratio)
+    return replace(result, detail=f"{instance}\n{result.detail}".strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Kernels of one file; `file` is its name in the reports."""
+
+    document: Document
+    kernels: Sequence[KernelTranslation]
+    file: str = ""
+
+
+def verify_files(
+    work: Sequence[Work],
+    rungs: Sequence[str],
+    session: Session,
+    progress: Callable[[str], None] = _quiet,
+    cancel: threading.Event | None = None,
+    *,
+    target: str = DEFAULT_TARGET,
+) -> Iterator[KernelReport]:
+    """The report of each kernel, in order, as soon as it is known. One run of `cargo` checks the types of all, before
+    the first report; compilers stay warm in `session`. Ends early once `cancel` is set. Never raises for what a
+    kernel or a tool does."""
+    texts = [kernel.rust for one in work for kernel in one.kernels if kernel.rust is not None]
+    if texts and Rung.SIMULATED.value in rungs:
+        # It loads NumPy while the compilers work. What goes wrong here goes wrong again with each kernel.
+        with contextlib.suppress(ProcessError):
+            session.simulator().start()
+    if texts and Rung.TYPE_CHECKED.value in rungs:
+        progress("type-checking")
+        # Each kernel's own check meets the same trouble and reports it.
+        with contextlib.suppress(RungSkipped, ProcessError):
+            session.check_types(texts, cancel)
+    for one in work:
+        module = parse_module(one.document)
+        for kernel in one.kernels:
+            if cancel is not None and cancel.is_set():
+                return
+            yield verify_kernel(
+                one.document,
+                kernel,
+                rungs,
+                session.toolchain,
+                progress,
+                cancel,
+                target=target,
+                session=session,
+                module=module,
+                file=one.file,
+            )
 
 
 def verify_kernels(
@@ -120,34 +173,9 @@ def verify_kernels(
     session: Session | None = None,
     file: str = "",
 ) -> tuple[KernelReport, ...]:
-    """As `verify_kernel` for many kernels of one file: one `cargo check` for all of them."""
-    if session is None:
-        with Session(toolchain) as own:
-            return verify_kernels(
-                document, kernels, rungs, toolchain, progress, cancel, target=target, session=own, file=file
-            )
-    module = parse_module(document)
-    if Rung.TYPE_CHECKED.value in rungs:
-        progress("type-checking")
-        # Each kernel's own check meets the same trouble and reports it.
-        with contextlib.suppress(RungSkipped, ProcessError):
-            session.check_types([k.rust for k in kernels if k.rust is not None], cancel)
-    reports = []
-    for kernel in kernels:
-        if cancel is not None and cancel.is_set():
-            break
-        reports.append(
-            verify_kernel(
-                document,
-                kernel,
-                rungs,
-                toolchain,
-                progress,
-                cancel,
-                target=target,
-                session=session,
-                module=module,
-                file=file,
-            )
-        )
-    return tuple(reports)
+    """As `verify_files` for the kernels of one file; without a `session` one is started and stopped here."""
+    work = (Work(document, kernels, file),)
+    if session is not None:
+        return tuple(verify_files(work, rungs, session, progress, cancel, target=target))
+    with Session(toolchain) as own:
+        return tuple(verify_files(work, rungs, own, progress, cancel, target=target))

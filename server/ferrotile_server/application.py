@@ -6,8 +6,10 @@ for trust."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol
@@ -38,7 +40,7 @@ class DocumentTranslation(Protocol):
     def kernels(self) -> tuple[KernelTranslation, ...]: ...
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]: ...
-    def render_file(self, stem: str) -> str: ...
+    def render_file(self, stem: str, kernels: Sequence[str] = ()) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +50,28 @@ class EmptyTranslation:
     kernels: tuple[KernelTranslation, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
-    def render_file(self, stem: str) -> str:
+    def render_file(self, stem: str, kernels: Sequence[str] = ()) -> str:
         """No Rust."""
         return ""
 
 
 Translator = Callable[[Document, Options], DocumentTranslation]
-Verifier = Callable[[Document, KernelTranslation, tuple[str, ...], Callable[[str], None], Event], "KernelReport"]
+Progress = Callable[[str], None]
+Verifier = Callable[[Document, Sequence[KernelTranslation], Sequence[str], Progress, Event], "Iterable[KernelReport]"]
+"""Climbs the named rungs with kernels of one document; gives each report as soon as it is known."""
+
+KEPT_REPORTS = 256
+"""After so many reports, what compilers made of earlier texts is dropped."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Analysis:
     """A snapshot and its translation: everything that a feature needs to answer."""
 
     document: Document
     translation: DocumentTranslation
 
-    @property
+    @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Those of the file and of each kernel, each once, in the order of the source."""
         found = dict.fromkeys(self.translation.diagnostics)
@@ -75,27 +82,43 @@ class Analysis:
     @property
     def kernel_names(self) -> tuple[str, ...]:
         """Each kernel's name once, in source order: a kernel has an entry a signature."""
-        return tuple(dict.fromkeys(k.name for k in self.translation.kernels))
+        return tuple(self._by_name)
 
     def named(self, name: str) -> tuple[KernelTranslation, ...]:
         """All entries of one kernel."""
-        return tuple(k for k in self.translation.kernels if k.name == name)
+        return self._by_name.get(name, ())
+
+    @cached_property
+    def _by_name(self) -> dict[str, tuple[KernelTranslation, ...]]:
+        found: dict[str, tuple[KernelTranslation, ...]] = {}
+        for kernel in self.translation.kernels:
+            found[kernel.name] = (*found.get(kernel.name, ()), kernel)
+        return found
 
     def at(self, start: int, end: int) -> tuple[KernelTranslation, ...]:
         """The kernels whose source the byte range touches."""
         return tuple(k for k in self.translation.kernels if k.span.start <= end and start <= k.span.end)
 
     def digest(self, name: str) -> bytes:
-        """Of all that a verdict about `name` rests on: its text, its Rust, and the module's other items
-        that are
-        not kernels (helpers, constants, imports, launch sites)."""
-        mine, others = self.named(name), self.translation.kernels
-        state = blake2b(digest_size=16)
-        for kernel in mine:
-            for part in (self.document.slice(kernel.span), kernel.rust or "", repr(kernel.signature)):
+        """Of all that a verdict about `name` rests on: its text, its Rust, and the module's other items that
+        are not kernels (helpers, constants, imports, launch sites)."""
+        from ferrotile_runner.report import signature_text  # not needed before the first verification
+
+        state = blake2b(self._host, digest_size=16)
+        for kernel in self.named(name):
+            for part in (self.document.slice(kernel.span), kernel.rust or "", signature_text(kernel.signature)):
                 state.update(part.encode("utf-8", "replace") + b"\0")
+        return state.digest()
+
+    @cached_property
+    def _host(self) -> bytes:
+        """The digest of the items that hold no kernel."""
+        starts = sorted(k.span.start for k in self.translation.kernels)
+        state = blake2b(digest_size=16)
         for item in self.document.items:
-            if item.kind is not ItemKind.OTHER and not any(k.span.touches(item.span) for k in others):
+            first = bisect_left(starts, item.span.start)
+            holds_kernel = first < len(starts) and starts[first] < item.span.end
+            if item.kind is not ItemKind.OTHER and not holds_kernel:
                 state.update(item.digest)
         return state.digest()
 
@@ -148,7 +171,7 @@ class Application:
         unique = {k.name: k.rust for k in reversed(wanted) if k.rust is not None}
         if not unique:
             return None
-        text = next(iter(unique.values())) if len(unique) == 1 else analysis.translation.render_file(stem)
+        text = next(iter(unique.values())) if len(unique) == 1 else analysis.translation.render_file(stem, kernels)
         if text.startswith(MARK):
             return text
         return f"{MARK} from {_one_line(stem)}.py. Edit the Python, not this file.\n\n{text.strip(chr(10))}\n"
@@ -159,35 +182,28 @@ class Application:
         stem: str,
         kernels: Sequence[str] = (),
         rungs: Sequence[str] = DEFAULT_RUNGS,
-        progress: Callable[[str], None] = lambda _: None,
+        progress: Progress = lambda _: None,
         cancel: Event | None = None,
     ) -> tuple[KernelReport, ...]:
         """Climb the ladder for the named kernels (none named: all), one report an entry. Runs their code."""
         del stem
-        return self.verify(self.check_document(Document(text)), kernels, rungs, progress, cancel)
+        return tuple(self.verify(self.check_document(Document(text)), kernels, rungs, progress, cancel))
 
     def verify(
         self,
         analysis: Analysis,
         kernels: Sequence[str] = (),
         rungs: Sequence[str] = DEFAULT_RUNGS,
-        progress: Callable[[str], None] = lambda _: None,
+        progress: Progress = lambda _: None,
         cancel: Event | None = None,
-    ) -> tuple[KernelReport, ...]:
-        """`verify_text` on an analysed snapshot; stops between kernels once `cancel` is set."""
-        cancel = cancel or Event()
+    ) -> Iterator[KernelReport]:
+        """`verify_text` on an analysed snapshot, each report as soon as it is known. Compilers stay warm from
+        one call to the next until `close`. Ends early once `cancel` is set; what runs then is killed."""
         with self._starting:
             if self._verifier is None:
                 self._verifier, self._close = _default_verifier(lambda: self._options)
-        reports: list[KernelReport] = []
-        for kernel in analysis.translation.kernels:
-            if kernels and kernel.name not in kernels:
-                continue
-            if cancel.is_set():
-                break
-            progress(kernel.name)
-            reports.append(self._verifier(analysis.document, kernel, tuple(rungs), progress, cancel))
-        return tuple(reports)
+        wanted = [k for k in analysis.translation.kernels if not kernels or k.name in kernels]
+        yield from self._verifier(analysis.document, wanted, tuple(rungs), progress, cancel or Event())
 
     def record(self, uri: str, analysis: Analysis, name: str, reports: Sequence[KernelReport]) -> Verdict:
         """Keep what `verify` said about the kernel `name` of the file `uri`."""
@@ -243,20 +259,26 @@ def _default_verifier(options: Callable[[], Options]) -> tuple[Verifier, Callabl
     """The runner with compilers that stay warm, and what stops them."""
     from ferrotile_runner.session import Session
     from ferrotile_runner.toolchain import locate
-    from ferrotile_runner.verify import verify_kernel
+    from ferrotile_runner.verify import Work, verify_files
 
-    toolchain = locate()
-    session = Session(toolchain)
+    session = Session(locate())
+    given = 0
 
     def verify(
         document: Document,
-        kernel: KernelTranslation,
-        rungs: tuple[str, ...],
-        progress: Callable[[str], None],
+        kernels: Sequence[KernelTranslation],
+        rungs: Sequence[str],
+        progress: Progress,
         cancel: Event,
-    ) -> KernelReport:
-        return verify_kernel(
-            document, kernel, rungs, toolchain, progress, cancel, target=options().target, session=session
-        )
+    ) -> Iterator[KernelReport]:
+        nonlocal given
+        if given > KEPT_REPORTS:
+            session.forget()
+            given = 0
+        for report in verify_files(
+            (Work(document, kernels),), rungs, session, progress, cancel, target=options().target
+        ):
+            given += 1
+            yield report
 
     return verify, session.close

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from rows import PROVED, SIMULATED, Array, Reference, Result, Row, elementwise, refused
+from rows import PROVED, SIMULATED, Array, Reference, Result, Row, elementwise, file_of, refused
 
 SIGNED = ("i8", "i16", "i32", "i64")
 UNSIGNED = ("u8", "u16", "u32", "u64")
@@ -75,23 +75,28 @@ def _integer_rows() -> list[Row]:
                 ],
             )
         )
+        floors = [
+            Result("a // d", d, lambda a, b: a // _safe(b, True)),
+            Result("ct.floordiv(a, 7)", d, lambda a, b: a // 7),
+            Result("divmod(a, d)[0]", d, lambda a, b: a // _safe(b, True)),
+            Result("ct.divmod(a, d)[1]", d, lambda a, b: a % _safe(b, True)),
+        ]
         rows.append(
             elementwise(
                 f"integer-divide-{d}",
                 both,
                 [
-                    Result("a // d", d, lambda a, b, s=signed: a // _safe(b, s)),
                     Result("a % d", d, lambda a, b, s=signed: a % _safe(b, s)),
                     Result("ct.cdiv(a, d)", d, lambda a, b, s=signed: -(-a // _safe(b, s))),
-                    Result("ct.floordiv(a, 7)", d, lambda a, b: a // 7),
                     Result("ct.mod(a, 5)", d, lambda a, b: a % 5),
-                    Result("divmod(a, d)[0]", d, lambda a, b, s=signed: a // _safe(b, s)),
-                    Result("ct.divmod(a, d)[1]", d, lambda a, b, s=signed: a % _safe(b, s)),
+                    *(floors if signed else []),
                 ],
-                PROVED if signed else SIMULATED,
+                SIMULATED if d in NARROW else PROVED,
                 lines=_divisor(d),
             )
         )
+        if not signed:
+            rows.append(refused(f"floor-divide-{d}", both, "c = a // b\nct.store(a_, (i,), c)", "FT220", "a // b"))
         rows.append(
             elementwise(
                 f"integer-compare-{d}",
@@ -126,6 +131,32 @@ def _absolute(dtype: str) -> Reference:
 
 def _f32(x: Array) -> Array:
     return x.astype(np.float64).astype(np.float32).astype(np.float64)
+
+
+def _named_rows() -> list[Row]:
+    functions = {
+        "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+    }  # fmt: skip
+    return [
+        elementwise(
+            "named-functions",
+            {"a": "i32", "b": "i32", "c": "f32", "d": "f32"},
+            [
+                *(Result(f"ct.{n}(a, b)", "bool", _compare(s)) for n, s in functions.items()),
+                *(Result(f"ct.{n}(c, d)", "bool", lambda c, d, s=s: COMPARISONS[s](c, d)) for n, s in functions.items()),
+                Result("ct.bitwise_and(a, b)", "i32", lambda a, b: a & b),
+                Result("ct.bitwise_or(a, b)", "i32", lambda a, b: a | b),
+                Result("ct.bitwise_xor(a, 5)", "i32", lambda a, b: a ^ 5),
+                Result("ct.bitwise_lshift(a, 3)", "i32", lambda a, b: a << 3),
+                Result("ct.bitwise_rshift(a, 3)", "i32", lambda a, b: a >> 3),
+                Result("ct.negative(a)", "i32", lambda a, b: -a),
+                Result("ct.negative(c)", "f32", lambda c: -c),
+                Result("ct.abs(c)", "f32", lambda c: np.abs(c)),
+                Result("operator.sub(a, b)", "i32", lambda a, b: a - b),
+                Result("operator.invert(a)", "i32", lambda a: ~a),
+            ],
+        ),
+    ]
 
 
 def _bool_rows() -> list[Row]:
@@ -431,7 +462,8 @@ def _promotion_rows() -> list[Row]:
         refused("f8-compare", {"a": "f8e4m3fn"}, "c = ct.where(a < a, a, a)\nct.store(a_, (i,), c)", "FT203", "a < a"),
         refused("isnan-integer", {"a": "i32"}, "c = ct.where(ct.isnan(a), a, a)\nct.store(a_, (i,), c)", "FT203",
                 "ct.isnan(a)"),
-        refused("store-narrows", {"a": "f32", "b": "f16"}, "ct.store(b_, (i,), a)", "FT206", "a"),
+        refused("store-narrows", {"a": "f32", "b": "f16"}, "ct.store(b_, (i,), a)", "FT206",
+                "ct.store(b_, (i,), a)"),
     ]  # fmt: skip
     return rows
 
@@ -497,9 +529,9 @@ def _conversion_rows() -> list[Row]:
             ],
         ),
         refused("bitcast-width", {"a": "f32"}, "b = ct.bitcast(a, ct.int16)\nct.store(a_, (i,), b)", "FT203",
-                "ct.bitcast(a, ct.int16)"),
+                "ct.int16"),
         refused("bitcast-bool", {"a": "bool"}, "b = ct.bitcast(a, ct.int8)\nct.store(a_, (i,), a)", "FT203",
-                "ct.bitcast(a, ct.int8)"),
+                "ct.int8"),
         refused("astype-rounding", {"a": "i32"},
                 "b = a.astype(ct.float32, rounding_mode=ct.RoundingMode.RZ)\nct.store(a_, (i,), a)", "FT203",
                 "ct.RoundingMode.RZ"),
@@ -526,11 +558,36 @@ def row(x, y, n, s, m, u, T: ct.Constant[int]):
     a = a * k + f + w + v + g + (n != 2) + (not n) + n / 4 + ct.float32(k)
     ct.store(y, (i,), a)
 """
-    return [Row("scalars", source.lstrip("\n"), SIMULATED)]
+    rows = [Row("scalars", source.lstrip("\n"), SIMULATED)]
+    for d in INTEGERS:
+        signed = d in SIGNED
+        floor = "n // 3" if signed else "ct.cdiv(n, 3)"
+        directive = f"x: f32[N], y: f32[N], n: {d}, m: {d}, T=16, grid=(N/T)"
+        text = (
+            "i = ct.bid(0)\na = ct.load(x, (i,), (T,))\n"
+            f"k = (n + m) * 3 - (n & 6) + (m | 1) + (n ^ m) + ~n + (n << 1) + (m >> 1) + {floor} + n % 5\n"
+            "k = k + abs(n) + min(n, m) + max(n, 2) + ct.cdiv(m, 2) + ct.where(n < m, n, m) - (-n)\n"
+            "if n < m:\n    k = k + 1\nif (n == 2) | (m != 3) | (n >= m):\n    k = k * 2\n"
+            "a = a + k + n / 4 + (not n) + k.astype(ct.int8) + k.astype(ct.uint64) + k.astype(ct.float16)\n"
+            "ct.store(y, (i,), a)\n"
+        )
+        rows.append(Row(f"scalars-{d}", file_of(directive, "x, y, n, m, T: ct.Constant[int]", text), SIMULATED))
+    for d in FLOATS:
+        directive = f"x: {d}[N], y: {d}[N], s: {d}, t: {d}, T=16, grid=(N/T)"
+        text = (
+            "i = ct.bid(0)\na = ct.load(x, (i,), (T,))\n"
+            "f = s * t + 2 - s / 3 + ct.exp(s) + abs(t) + min(s, 0.25) + max(t, s) + s // 2 + t % 0.5 + (-s)\n"
+            "if s < t:\n    f = f + 1\nif (s != t) & (s > 0.1):\n    f = f * ct.sqrt(t)\n"
+            "g = ct.where(s > 0.5, f, t)\na = a * f + g + (not s) + f.astype(ct.int32)\n"
+            "ct.store(y, (i,), a)\n"
+        )
+        rows.append(Row(f"scalars-{d}", file_of(directive, "x, y, s, t, T: ct.Constant[int]", text), SIMULATED))
+    return rows
 
 
 ROWS = (
     *_integer_rows(),
+    *_named_rows(),
     *_bool_rows(),
     *_float_rows(),
     *_keyword_rows(),

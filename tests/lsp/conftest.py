@@ -1,17 +1,21 @@
-"""Clients with the capabilities of real editors, reduced to what the server looks at."""
+"""Sessions with the server around a fake translator, with the capabilities of real editors, reduced to what the server
+looks at: `client` and `vscode` write bytes, `session` and `code` are pytest-lsp's."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+import pytest_lsp
+from pytest_lsp import ClientServerConfig
 
-from .strict_client import Client
+from .lsp_client import CAPABILITIES, ENVIRONMENT, StrictClient
+from .strict_client import FAKE, REAL, Client
 
-CAPABILITIES = Path(__file__).with_name("capabilities")
 TRUSTED = {"workspaceTrusted": True}
+FAKE_SERVER = ClientServerConfig(list(FAKE), client_factory=StrictClient, server_env=ENVIRONMENT)
+REAL_SERVER = ClientServerConfig(list(REAL), client_factory=StrictClient, server_env=ENVIRONMENT)
 
 
 def capabilities(editor: str) -> dict[str, object]:
@@ -37,3 +41,34 @@ def vscode(client: Client) -> Client:
     """An initialized session of a trusted VS Code."""
     client.initialize(capabilities("vscode"), TRUSTED)
     return client
+
+
+async def _until_the_end(client: StrictClient) -> AsyncIterator[None]:
+    try:
+        yield
+        await client.finish()
+    finally:
+        client.kill()
+
+
+@pytest_lsp.fixture(config=FAKE_SERVER)
+async def session(client: StrictClient) -> AsyncIterator[None]:
+    """A session that is not initialized yet; it must end in order."""
+    async for _ in _until_the_end(client):
+        yield
+
+
+@pytest_lsp.fixture(config=FAKE_SERVER)
+async def code(client: StrictClient) -> AsyncIterator[None]:
+    """A session of a trusted VS Code; it must end in order."""
+    await client.begin("vscode", TRUSTED)
+    async for _ in _until_the_end(client):
+        yield
+
+
+@pytest_lsp.fixture(config=REAL_SERVER)
+async def real(client: StrictClient) -> AsyncIterator[None]:
+    """As `code`, with the real translator and the real compilers."""
+    await client.begin("vscode", TRUSTED)
+    async for _ in _until_the_end(client):
+        yield

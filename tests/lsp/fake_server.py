@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
 
@@ -25,8 +25,8 @@ class Translation:
     kernels: tuple[KernelTranslation, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
 
-    def render_file(self, stem: str) -> str:
-        return "\n".join(k.rust for k in self.kernels if k.rust)
+    def render_file(self, stem: str, kernels: Sequence[str] = ()) -> str:
+        return "\n".join(k.rust for k in self.kernels if k.rust and (not kernels or k.name in kernels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Report:
+    name: str
     rungs: Mapping[str, Result]
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -84,20 +85,22 @@ def translate(document: Document, options: Options) -> Translation:
 
 def verify(
     document: Document,
-    kernel: KernelTranslation,
-    rungs: tuple[str, ...],
+    kernels: Sequence[KernelTranslation],
+    rungs: Sequence[str],
     progress: Callable[[str], None],
     cancel: Event,
-) -> Report:
-    progress("proving")
-    if "slow" in kernel.name:
-        cancel.wait(20)
-        print("cancelled" if cancel.is_set() else "not cancelled", file=sys.stderr)
-    status = "failed" if "wrong" in kernel.name else "passed"
-    at = document.data.find(b"pass", kernel.span.start)
-    cause = Diagnostic("FT504", Severity.ERROR, "addf here", Span(at, at + 4))
-    found = (cause,) if status == "failed" else ()
-    return Report({"translated": Result("passed"), "proved": Result(status, "first difference: addf")}, found)
+) -> Iterator[Report]:
+    for kernel in kernels:
+        progress("proving")
+        if "slow" in kernel.name:
+            cancel.wait(20)
+            print("cancelled" if cancel.is_set() else "not cancelled", file=sys.stderr)
+        status = "failed" if "wrong" in kernel.name else "passed"
+        at = document.data.find(b"pass", kernel.span.start)
+        cause = Diagnostic("FT504", Severity.ERROR, "addf here", Span(at, at + 4))
+        found = (cause,) if status == "failed" else ()
+        rungs_of = {"translated": Result("passed"), "proved": Result(status, "first difference: addf")}
+        yield Report(kernel.name, rungs_of, found)
 
 
 if __name__ == "__main__":

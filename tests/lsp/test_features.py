@@ -2,215 +2,261 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 
-from .conftest import TRUSTED, capabilities
-from .strict_client import Client
+from .conftest import TRUSTED
+from .lsp_client import StrictClient, refusal, timely, titles
+from .texts import KERNEL, REFUSED, URI
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [
+    pytest.mark.asyncio,
+    pytest.mark.timeout(60),
+    pytest.mark.filterwarnings("error::pytest_lsp.LspSpecificationWarning"),
+]
 
-URI = "file:///w/kernels.py"
-KERNEL = "import cuda.tile as ct\n\n@ct.kernel\ndef add(a, b):\n    pass\n"
-REFUSED = KERNEL + "\n@ct.kernel\ndef bad(a):\n    REFUSE\n"
-AT = {"textDocument": {"uri": URI}}
-
-
-def head(line: int = 3) -> dict[str, object]:
-    return {**AT, "position": {"line": line, "character": 5}}
-
-
-def lens_titles(client: Client) -> list[str]:
-    lenses = client.request("textDocument/codeLens", AT)
-    assert isinstance(lenses, list)
-    return [lens["command"]["title"] for lens in lenses]
+HERE = types.TextDocumentIdentifier(URI)
+VERIFY = "ferrotile/verify"
+PUBLISH = types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS
 
 
-def test_pull_diagnostics_and_unchanged(vscode: Client) -> None:
-    vscode.open(URI, REFUSED)
-    report = vscode.request("textDocument/diagnostic", AT)
-    assert isinstance(report, dict)
-    (found,) = report["items"]
-    assert (found["code"], found["source"], found["severity"]) == ("FT301", "ferrotile", 1)
-    assert found["range"]["start"] == {"line": 8, "character": 4}
-    assert found["relatedInformation"][0]["message"] == "kernel"
-    again = vscode.request("textDocument/diagnostic", {**AT, "previousResultId": report["resultId"]})
-    assert again == {"kind": "unchanged", "resultId": report["resultId"]}
+async def hover_at(client: StrictClient, line: int) -> str:
+    hover = await timely(client.text_document_hover_async(types.HoverParams(HERE, types.Position(line, 5))))
+    assert hover is not None
+    assert isinstance(hover.contents, types.MarkupContent)
+    return hover.contents.value
 
 
-def test_push_where_the_editor_cannot_pull(client: Client) -> None:
-    client.initialize(capabilities("minimal"))
-    client.open(URI, REFUSED)
-    pushed = client.notification("textDocument/publishDiagnostics")
+async def lens_titles(client: StrictClient) -> list[str]:
+    return titles(await timely(client.text_document_code_lens_async(types.CodeLensParams(HERE))))
+
+
+async def actions_at(
+    client: StrictClient, uri: str, line: int, only: list[types.CodeActionKind | str] | None = None
+) -> list[types.CodeAction]:
+    place = types.Range(types.Position(line, 5), types.Position(line, 5))
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), place, types.CodeActionContext([], only))
+    found = await timely(client.text_document_code_action_async(params))
+    assert found is not None
+    # lsprotocol takes an action that has a command for a bare Command.
+    return [a for a in found if isinstance(a, types.CodeAction)]
+
+
+async def command(client: StrictClient, name: str, *arguments: object) -> object:
+    params = types.ExecuteCommandParams(f"ferrotile.server.{name}", list(arguments))
+    return await timely(client.workspace_execute_command_async(params))
+
+
+async def pulled(client: StrictClient, previous: str | None = None) -> types.DocumentDiagnosticReport:
+    params = types.DocumentDiagnosticParams(HERE, previous_result_id=previous)
+    return await timely(client.text_document_diagnostic_async(params))
+
+
+async def test_pull_diagnostics_and_unchanged(code: StrictClient) -> None:
+    code.open(URI, REFUSED)
+    report = await pulled(code)
+    assert isinstance(report, types.RelatedFullDocumentDiagnosticReport)
+    (found,) = report.items
+    assert (found.code, found.source, found.severity) == ("FT301", "ferrotile", types.DiagnosticSeverity.Error)
+    assert found.range.start == types.Position(8, 4)
+    assert found.related_information is not None
+    assert found.related_information[0].message == "kernel"
+    again = await pulled(code, report.result_id)
+    assert isinstance(again, types.RelatedUnchangedDocumentDiagnosticReport)
+    assert again.result_id == report.result_id
+
+
+async def test_push_where_the_editor_cannot_pull(session: StrictClient) -> None:
+    await session.begin("minimal")
+    session.open(URI, REFUSED)
+    pushed = await session.notification(PUBLISH)
     assert pushed["version"] == 0
     assert [d["code"] for d in pushed["diagnostics"]] == ["FT301"]  # type: ignore[attr-defined]
-    client.notify("textDocument/didClose", AT)
-    assert client.notification("textDocument/publishDiagnostics")["diagnostics"] == []
+    assert [d.code for d in session.diagnostics[URI]] == ["FT301"]
+    session.text_document_did_close(types.DidCloseTextDocumentParams(HERE))
+    assert (await session.notification(PUBLISH))["diagnostics"] == []
 
 
-def test_hover_fence_is_longer_than_any_in_the_rust(vscode: Client) -> None:
-    vscode.open(URI, KERNEL)
-    hover = vscode.request("textDocument/hover", head())
-    assert isinstance(hover, dict)
-    text = hover["contents"]["value"]
+async def test_hover_fence_is_longer_than_any_in_the_rust(code: StrictClient) -> None:
+    code.open(URI, KERNEL)
+    text = await hover_at(code, 3)
     assert "````rust" in text
     assert text.endswith("````")
     assert "not verified yet" in text
 
 
-def test_hover_of_a_refused_kernel_says_why(vscode: Client) -> None:
-    vscode.open(URI, REFUSED)
-    hover = vscode.request("textDocument/hover", head(7))
-    assert isinstance(hover, dict)
-    assert "FT301 at line 9" in hover["contents"]["value"]
+async def test_hover_of_a_refused_kernel_says_why(code: StrictClient) -> None:
+    code.open(URI, REFUSED)
+    assert "FT301 at line 9" in await hover_at(code, 7)
 
 
-def test_translate_action_resolves_to_a_new_file(vscode: Client, tmp_path: Path) -> None:
+async def test_translate_action_resolves_to_a_new_file(code: StrictClient, tmp_path: Path) -> None:
     uri = (tmp_path / "my kernels.py").as_uri()
-    vscode.open(uri, KERNEL)
-    place = {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 0}}
-    params = {"textDocument": {"uri": uri}, "range": place, "context": {"diagnostics": []}}
-    actions = vscode.request("textDocument/codeAction", params)
-    assert isinstance(actions, list)
-    translate = next(a for a in actions if a["title"].startswith("Translate to Rust"))
-    assert "edit" not in translate
-    resolved = vscode.request("codeAction/resolve", translate)
-    assert isinstance(resolved, dict)
-    create, edit = resolved["edit"]["documentChanges"]
-    assert create["uri"] == edit["textDocument"]["uri"] == uri.replace(".py", ".rs")
-    assert edit["edits"][0]["newText"].startswith("// Generated by ferrotile")
+    code.open(uri, KERNEL)
+    actions = await actions_at(code, uri, 3)
+    translate = next(a for a in actions if a.title.startswith("Translate to Rust"))
+    assert translate.edit is None
+    resolved = await timely(code.code_action_resolve_async(translate))
+    assert resolved.edit is not None
+    assert resolved.edit.document_changes is not None
+    create, edit = resolved.edit.document_changes
+    assert isinstance(create, types.CreateFile)
+    assert isinstance(edit, types.TextDocumentEdit)
+    assert create.uri == edit.text_document.uri == uri.replace(".py", ".rs")
+    assert isinstance(edit.edits[0], types.TextEdit)
+    assert edit.edits[0].new_text.startswith("// Generated by ferrotile")
 
 
-def test_a_file_of_someone_else_is_left_alone(vscode: Client, tmp_path: Path) -> None:
+async def test_a_file_of_someone_else_is_left_alone(code: StrictClient, tmp_path: Path) -> None:
     (tmp_path / "k.rs").write_text("fn mine() {}\n")
     uri = (tmp_path / "k.py").as_uri()
-    vscode.open(uri, KERNEL)
-    command = {"command": "ferrotile.server.translate", "arguments": [uri]}
-    code, message = vscode.error("workspace/executeCommand", command)
-    assert code == -32803
+    code.open(uri, KERNEL)
+    number, message = await refusal(command(code, "translate", uri))
+    assert number == -32803
     assert "left alone" in message
+    assert any("left alone" in m.message for m in code.messages)
     (tmp_path / "k.rs").write_text("// Generated by ferrotile from k.py.\n")
-    assert vscode.request("workspace/executeCommand", command) == uri.replace(".py", ".rs")
+    assert await command(code, "translate", uri) == uri.replace(".py", ".rs")
+    await code.asked(types.WORKSPACE_APPLY_EDIT)
+    assert [d.uri for d in code.shown_documents] == [uri.replace(".py", ".rs")]
 
 
-def test_quick_fix(vscode: Client) -> None:
-    vscode.open(URI, REFUSED)
-    place = {"start": {"line": 8, "character": 5}, "end": {"line": 8, "character": 5}}
-    context = {"diagnostics": [], "only": ["quickfix"]}
-    actions = vscode.request("textDocument/codeAction", {**AT, "range": place, "context": context})
-    assert isinstance(actions, list)
-    (fix,) = actions
-    assert fix["edit"]["documentChanges"][0]["edits"][0]["newText"] == "pass"
+async def test_quick_fix(code: StrictClient) -> None:
+    code.open(URI, REFUSED)
+    (fix,) = await actions_at(code, URI, 8, [types.CodeActionKind.QuickFix])
+    assert fix.edit is not None
+    assert fix.edit.document_changes is not None
+    (change,) = fix.edit.document_changes
+    assert isinstance(change, types.TextDocumentEdit)
+    assert list(change.edits) == [types.TextEdit(types.Range(types.Position(8, 4), types.Position(8, 10)), "pass")]
 
 
-def test_preview_document_and_refresh(vscode: Client) -> None:
-    vscode.open(URI, KERNEL)
-    address = vscode.request("ferrotile/previewUri", {"uri": URI, "line": 3, "character": 5})
-    assert isinstance(address, dict)
-    assert address["kernel"] == "add"
-    content = vscode.request("workspace/textDocumentContent", {"uri": address["uri"]})
-    assert "fn add" in content["text"]  # type: ignore[index]
+async def test_preview_document_and_refresh(code: StrictClient) -> None:
+    code.open(URI, KERNEL)
+    address = await code.custom("ferrotile/previewUri", {"uri": URI, "line": 3, "character": 5})
+    assert address.kernel == "add"  # type: ignore[attr-defined]
+
+    async def content(uri: str) -> str:
+        params = types.TextDocumentContentParams(uri)
+        return (await timely(code.workspace_text_document_content_async(params))).text
+
+    text = await content(address.uri)  # type: ignore[attr-defined]
+    assert "fn add" in text
     escaped = "ferrotile-rs:/add.rs?uri%3Dfile%3A%2F%2F%2Fw%2Fkernels.py%26kernel%3Dadd"
-    assert vscode.request("workspace/textDocumentContent", {"uri": escaped}) == content
-    vscode.change(URI, 1, {"text": KERNEL.replace("add", "sum")})
-    vscode.wait_request("workspace/textDocumentContent/refresh")
+    assert await content(escaped) == text
+    code.change(URI, 1, KERNEL.replace("add", "sum"))
+    await code.asked(types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH)
 
 
-def test_preview_as_a_file_where_there_are_no_virtual_documents(client: Client) -> None:
-    client.initialize(capabilities("neovim"))
-    client.open(URI, KERNEL)
-    shown = client.request(
-        "workspace/executeCommand", {"command": "ferrotile.server.preview", "arguments": [URI, "add"]}
-    )
+async def test_preview_as_a_file_where_there_are_no_virtual_documents(session: StrictClient) -> None:
+    await session.begin("neovim")
+    session.open(URI, KERNEL)
+    shown = await command(session, "preview", URI, "add")
     path = Path(str(shown).removeprefix("file://"))
     assert "fn add" in path.read_text()
-    client.wait_request("window/showDocument")
-    client.stop()
+    assert [d.uri for d in session.shown_documents] == [shown]
+    await session.finish()
     assert not path.exists()
 
 
-def test_verify_needs_trust(client: Client) -> None:
-    client.initialize(capabilities("vscode"))
-    client.open(URI, KERNEL)
-    code, message = client.error("ferrotile/verify", {"uri": URI})
-    assert code == -32803
+async def test_verify_needs_trust(session: StrictClient) -> None:
+    await session.begin("vscode")
+    session.open(URI, KERNEL)
+    number, message = await refusal(session.custom(VERIFY, {"uri": URI}))
+    assert number == -32803
     assert "not trusted" in message
+    await command(session, "verify", URI)
+    while not session.messages:  # a command has no answer of its own
+        await asyncio.sleep(0.01)
+    assert "not trusted" in session.messages[0].message
 
 
 @pytest.mark.parametrize("value", ["true", 1, None, {}])
-def test_malformed_trust_refuses_the_session(client: Client, value: object) -> None:
-    code, _ = client.error(
-        "initialize",
-        {
-            "processId": None,
-            "rootUri": None,
-            "capabilities": {},
-            "initializationOptions": {"workspaceTrusted": value},
-        },
-    )
-    assert code == -32602
-    client.kill()
-    client.process.returncode = 0
+async def test_malformed_trust_refuses_the_session(session: StrictClient, value: object) -> None:
+    number, _ = await refusal(session.begin("minimal", {"workspaceTrusted": value}))
+    assert number == -32602
+    session.abandon()
 
 
-def test_verdict_in_lens_and_stale_after_an_edit(vscode: Client) -> None:
-    vscode.open(URI, KERNEL)
-    result = vscode.request("ferrotile/verify", {"uri": URI})
-    assert result["kernels"][0]["verdict"] == "proved"  # type: ignore[index]
-    vscode.wait_request("workspace/codeLens/refresh")
-    assert "proved; unsafe: 1 proved, 0 assumed" in lens_titles(vscode)
-    kinds = [vscode.notification("$/progress")["value"]["kind"] for _ in range(2)]  # type: ignore[index]
-    assert kinds[0] == "begin"
-    vscode.change(URI, 1, {"text": KERNEL.replace("pass", "return")})
-    assert any("changed since it was verified" in t for t in lens_titles(vscode))
-    vscode.change(URI, 2, {"text": "# a comment elsewhere\n" + KERNEL})
-    assert "proved; unsafe: 1 proved, 0 assumed" in lens_titles(vscode)
+async def test_verdict_in_lens_and_stale_after_an_edit(code: StrictClient) -> None:
+    code.open(URI, KERNEL)
+    result = await code.custom(VERIFY, {"uri": URI})
+    assert result.kernels[0].verdict == "proved"  # type: ignore[attr-defined]
+    await code.asked(types.WORKSPACE_CODE_LENS_REFRESH)
+    assert "proved; unsafe: 1 proved, 0 assumed" in await lens_titles(code)
+    code.change(URI, 1, KERNEL.replace("pass", "return"))
+    assert any("changed since it was verified" in t for t in await lens_titles(code))
+    code.change(URI, 2, "# a comment elsewhere\n" + KERNEL)
+    assert "proved; unsafe: 1 proved, 0 assumed" in await lens_titles(code)
 
 
-def test_a_failed_verdict_is_an_error_until_the_next_edit(vscode: Client) -> None:
-    vscode.open(URI, KERNEL.replace("add", "wrong"))
-    vscode.request("ferrotile/verify", {"uri": URI, "kernel": "wrong"})
-    published = vscode.notification("textDocument/publishDiagnostics")["diagnostics"]
-    assert isinstance(published, list)
-    verdict, cause = published
-    assert (verdict["source"], verdict["severity"]) == ("ferrotile verify", 1)
-    assert "first difference" in verdict["message"]
-    assert (cause["code"], cause["range"]["start"]) == ("FT504", {"line": 4, "character": 4})
-    vscode.change(URI, 1, {"text": "# above\n" + KERNEL.replace("add", "wrong")})
-    moved = vscode.notification("textDocument/publishDiagnostics")["diagnostics"]
-    assert moved[1]["range"]["start"] == {"line": 5, "character": 4}  # type: ignore[index]
-    vscode.change(URI, 2, {"text": KERNEL})
-    assert vscode.notification("textDocument/publishDiagnostics")["diagnostics"] == []
+async def test_progress_says_what_is_done(code: StrictClient) -> None:
+    code.open(URI, KERNEL)
+    await code.custom(VERIFY, {"uri": URI})
+    ((begin, *reports, end),) = code.progress_reports.values()
+    assert isinstance(begin, types.WorkDoneProgressBegin)
+    assert (begin.title, begin.cancellable) == ("Verify kernels", True)
+    assert [r.message for r in reports] == ["proving"]
+    assert end.kind == "end"
 
 
-def test_cancel_stops_the_run(vscode: Client) -> None:
-    vscode.open(URI, KERNEL.replace("add", "slow"))
-    identity = vscode.start("ferrotile/verify", {"uri": URI})
-    vscode.notification("$/progress")
-    vscode.notify("$/cancelRequest", {"id": identity})
-    error = vscode.wait(identity, 3)["error"]
-    assert error["code"] == -32800  # type: ignore[index]
-    end = time.monotonic() + 3
-    while b"\ncancelled" not in b"\n" + vscode.log and time.monotonic() < end:
-        time.sleep(0.02)
-    assert b"not cancelled" not in vscode.log
-    assert vscode.request("textDocument/hover", head()) is not None
+async def test_each_verdict_shows_as_soon_as_it_is_known(code: StrictClient) -> None:
+    code.open(URI, KERNEL + KERNEL.replace("add", "slow"))
+    running = asyncio.ensure_future(code.custom(VERIFY, {"uri": URI}, "both"))
+    await code.asked(types.WORKSPACE_CODE_LENS_REFRESH)
+    shown = await lens_titles(code)
+    assert any(t.startswith("proved") for t in shown)
+    assert any(t.startswith("translated, not verified yet") for t in shown)
+    code.cancel_request(types.CancelParams("both"))
+    assert (await refusal(running))[0] == -32800
 
 
-def test_progress_cancel_stops_the_run(vscode: Client) -> None:
-    vscode.open(URI, KERNEL.replace("add", "slow"))
-    identity = vscode.start("ferrotile/verify", {"uri": URI})
-    token = vscode.notification("$/progress")["token"]
-    vscode.notify("window/workDoneProgress/cancel", {"token": token})
-    assert vscode.wait(identity, 3)["error"]["code"] == -32800  # type: ignore[index]
+async def test_a_failed_verdict_is_an_error_until_the_next_edit(code: StrictClient) -> None:
+    code.open(URI, KERNEL.replace("add", "wrong"))
+    await code.custom(VERIFY, {"uri": URI, "kernel": "wrong"})
+    await code.notification(PUBLISH)
+    verdict, cause = code.diagnostics[URI]
+    assert (verdict.source, verdict.severity) == ("ferrotile verify", types.DiagnosticSeverity.Error)
+    assert "first difference" in verdict.message
+    assert (cause.code, cause.range.start) == ("FT504", types.Position(4, 4))
+    code.change(URI, 1, "# above\n" + KERNEL.replace("add", "wrong"))
+    await code.notification(PUBLISH)
+    assert code.diagnostics[URI][1].range.start == types.Position(5, 4)
+    code.change(URI, 2, KERNEL)
+    await code.notification(PUBLISH)
+    assert not code.diagnostics[URI]
 
 
-def test_settings_reach_the_translation(client: Client) -> None:
-    client.settings = {"target": "sm_100", "unsafe": "nonsense"}
-    client.initialize(capabilities("vscode"), TRUSTED)
-    client.open(URI, KERNEL)
-    client.wait_request("workspace/configuration")
-    client.wait_request("workspace/diagnostic/refresh")
-    assert "sm_100" in str(client.request("textDocument/hover", head()))
+async def test_cancel_stops_the_run(code: StrictClient) -> None:
+    code.open(URI, KERNEL.replace("add", "slow"))
+    running = asyncio.ensure_future(code.custom(VERIFY, {"uri": URI}, "run"))
+    await code.notification(types.PROGRESS)
+    code.cancel_request(types.CancelParams("run"))
+    number, _ = await timely(refusal(running), 3)
+    assert number == -32800
+    async with asyncio.timeout(3):
+        while b"cancelled\n" not in code.log:
+            await asyncio.sleep(0.02)
+    assert b"not cancelled" not in code.log
+    assert await hover_at(code, 3)
+
+
+async def test_progress_cancel_stops_the_run(code: StrictClient) -> None:
+    code.open(URI, KERNEL.replace("add", "slow"))
+    running = asyncio.ensure_future(code.custom(VERIFY, {"uri": URI}))
+    token = (await code.notification(types.PROGRESS))["token"]
+    assert isinstance(token, str)
+    code.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+    assert (await timely(refusal(running), 3))[0] == -32800
+
+
+async def test_settings_reach_the_translation(session: StrictClient) -> None:
+    session.set_configuration({"target": "sm_100", "unsafe": "nonsense"}, section="ferrotile")
+    await session.begin("vscode", TRUSTED)
+    session.open(URI, KERNEL)
+    await session.asked(types.WORKSPACE_CONFIGURATION)
+    await session.asked(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+    assert "sm_100" in await hover_at(session, 3)

@@ -12,7 +12,7 @@ import pytest
 
 from .conftest import capabilities
 from .strict_client import FAKE, REAL, Client
-from .test_features import AT, KERNEL, URI, head
+from .texts import AT, KERNEL, URI, head
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 
 import pytest
 from ferrotile.diagnostics.model import Diagnostic, Severity
@@ -16,6 +15,8 @@ from ferrotile.syntax.document import Document
 from ferrotile.syntax.span import Span
 from ferrotile.translation import KernelTranslation, Options, SourceMap, UnsafeCount
 from ferrotile_runner.report import KernelReport, Rung, RungResult, RungStatus, kernel_report
+from ferrotile_runner.session import Session
+from ferrotile_runner.verify import Work
 from ferrotile_server.application import Application, EmptyTranslation
 from ferrotile_server.cli import demo, verify
 from ferrotile_server.cli.main import main
@@ -50,19 +51,23 @@ def _translate(document: Document, options: Options) -> EmptyTranslation:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """A verifier that gives the same results for every kernel."""
+    """Stands for `verify_files`: the same results for every kernel."""
 
     results: dict[Rung, RungResult]
 
     def __call__(
         self,
-        document: Document,
-        kernel: KernelTranslation,
+        work: Sequence[Work],
         rungs: tuple[str, ...],
+        session: Session,
         progress: Callable[[str], None],
-        cancel: Event,
-    ) -> KernelReport:
-        return kernel_report(document, kernel, {r: v for r, v in self.results.items() if r.value in rungs})
+        *,
+        target: str,
+    ) -> Iterator[KernelReport]:
+        given = {rung: result for rung, result in self.results.items() if rung.value in rungs}
+        for one in work:
+            for kernel in one.kernels:
+                yield kernel_report(one.document, kernel, given, file=one.file)
 
 
 PASSED = RungResult(RungStatus.PASSED, "", 4.2)
@@ -83,7 +88,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, results: dict[Rung, RungResult]) -> None:
-    core = Application(translator=_translate, verifier=Ladder(results))
+    core = Application(translator=_translate)
+    monkeypatch.setattr(verify, "verify_files", Ladder(results))
     monkeypatch.setattr(verify, "application", lambda arguments: core)
     monkeypatch.setattr(demo, "application", lambda arguments: core)
 
@@ -125,6 +131,16 @@ def test_json(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert (kernel["file"], kernel["name"], kernel["line"]) == (str(file), "good", 3)
     assert kernel["rungs"]["proved"]["status"] == "failed"
     assert kernel["rungs"]["simulated"]["status"] == "skipped"
+
+
+def test_a_missing_tool_is_a_broken_environment(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use(monkeypatch, GOOD | {Rung.PROVED: RungResult(RungStatus.SKIPPED, "no cuda-tile", broken=True)})
+    assert main(["verify", str(file)]) == 2
+    captured = capsys.readouterr()
+    assert "skipped proved: no cuda-tile (all kernels)" in captured.out
+    assert "tools are missing" in captured.err
 
 
 def test_unknown_kernel_is_wrong_use(

@@ -129,12 +129,3 @@ def test_index_arithmetic_is_normalised_and_mutants_are_not() -> None:
     assert proof_of(double, at("  %i = addi %bx, %bx : tile<i32>"), WORDS).equal
     assert not proof_of(double, at("  %i = addi %bx, %c2 : tile<i32>"), WORDS).equal
     assert proof_of(at("  %i = remi %bx, %c1 signed : tile<i32>"), at("  %i = subi %bx, %bx : tile<i32>"), WORDS).equal
-
-
-def test_early_exits_are_unproved_with_a_reason() -> None:
-    body = """  loop {
-    break
-  }"""
-    proof = proof_of(lines(body), lines(body), WORDS)
-    assert not proof.equal
-    assert "loop" in proof.reason

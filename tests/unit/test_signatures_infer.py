@@ -124,7 +124,7 @@ run(torch.randn(1000, device="cuda", dtype=torch.float16))
         ("cp.zeros(N)", "f64[N]"),
         ("np.ones((N,), np.float16) if False else cp.ones((N,), dtype='float16')", "f16[N]"),
         ("torch.tensor([1.0, 2.0])", "f32[D0]"),
-        ("torch.randn(4, N)[0]", "f32[D0]"),
+        ("torch.randn(4, N)[0]", "f32[N]"),
         ("torch.randn(N // 2, 2).view(N)", "f32[N]"),
     ],
 )
@@ -205,18 +205,22 @@ def test_rank_through_a_helper() -> None:
 def test_the_fix_of_what_is_missing_mends_it() -> None:
     text = HEAD + COPY.replace("T: ct.Constant[int]", "s, F: ct.Constant[bool], T: ct.Constant[int]")
     result, module = infer(text)
-    assert not result.signatures
-    assert {d.code for d in result.diagnostics} == {"FT101", "FT103"}
+    assert {a.source for a in only(result).arguments} == {Source.ASSUMED}
+    assert {d.code for d in result.diagnostics} == {"FT101", "FT103", "FT106"}
     fix = result.diagnostics[0].fix
     assert fix is not None
     edited = module.document.edit(fix.span.start, fix.span.end, fix.text)
     mended, _ = infer(edited.text)
-    assert mended.signatures and not [d for d in mended.diagnostics if d.code != "FT106"]
+    assert shown(only(mended)) == shown(only(result))
+    assert {a.source for a in only(mended).arguments} == {Source.DIRECTIVE}
+    assert not [d for d in mended.diagnostics if d.code != "FT106"]
 
 
 def test_unknown_rank() -> None:
     result, _ = infer(HEAD + "@ct.kernel\ndef k(a):\n    print(a.dtype)\n")
-    assert not result.signatures and [d.code for d in result.diagnostics] == ["FT102"]
+    (argument,) = only(result).arguments
+    assert isinstance(argument, ArrayArgument) and argument.rank_source is Source.ASSUMED
+    assert [d.code for d in result.diagnostics] == ["FT102", "FT101", "FT106"]
 
 
 def test_a_directive_that_contradicts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import parse_module
 from ferrotile_runner.slice import Slice, slice_source
@@ -94,3 +95,35 @@ def test_names_that_nothing_defines_are_told() -> None:
 def test_functions_under_if_are_dedented() -> None:
     text = "if True:\n    def k(x):\n        return x\n"
     assert made(text).text == "def k(x):\n    return x\n"
+
+
+def test_decorators_that_are_given_the_finished_kernel_are_blanked() -> None:
+    text = "import cuda.tile as ct\nfrom there import mark\n\n@mark('x',\n      y=3)\n@ct.kernel\ndef k(x):\n    pass\n"
+    result = made(text)
+    assert "mark" not in result.text
+    assert result.missing == ()
+    lines = result.text.split("\n")
+    assert result.lines[lines.index("@ct.kernel")] == text.split("\n").index("@ct.kernel")
+
+
+def test_a_decorator_that_is_given_the_function_stays() -> None:
+    text = "import cuda.tile as ct\nfrom there import rewrite\n\n@ct.kernel\n@rewrite\ndef k(x):\n    pass\n"
+    assert made(text).missing == ("rewrite",)
+
+
+def test_element_types_of_a_foreign_module_are_stood_in_for() -> None:
+    text = "import torch as th\nimport cuda.tile as ct\n\n@ct.kernel\ndef k(x: th.Tensor):\n    x.astype(th.half)\n"
+    first = made(text).text.split("\n")[0]
+    assert first.endswith("th.__dict__.update(half=_th_types.float16)")
+    assert made(text).missing == ()
+    assert made(text.replace("th.half", "th.half, th.cuda")).missing == ("th",), "nothing but element types"
+
+
+def test_a_kernel_made_by_a_call_comes_with_its_function() -> None:
+    text = "import cuda.tile as ct\n\ndef body(x):\n    pass\n\nk = ct.kernel(body)\n"
+    module = parse_module(Document(text))
+    (kernel,) = find_kernels(module)
+    result = slice_source(module, kernel)
+    assert kernel.name == "k"
+    assert "def body(x):" in result.text and "k = ct.kernel(body)" in result.text
+    assert result.missing == ()

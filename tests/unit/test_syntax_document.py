@@ -54,6 +54,7 @@ def test_incremental_edit_equals_full_parse(text: str, edits: list[tuple[int, in
     document = Document(text)
     for start, length, new in edits:
         document = document.edit(start, start + length, new)
+        assert document.items == Document(document.text).items  # also keeps them for the next edit
     full = Document(document.text)
     assert document.data == full.data
     assert str(document.tree.root_node) == str(full.tree.root_node)

@@ -194,6 +194,28 @@ def test_children_die_with_their_parent(tmp_path: Path) -> None:
     assert gone(int(pid)) or Path(f"/proc/{int(pid)}/stat").read_text().split()[2] == "Z"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the death signal is Linux's")
+def test_what_a_child_started_dies_with_the_parent_too(tmp_path: Path) -> None:
+    child = tmp_path / "child.sh"
+    child.write_text("#!/bin/sh\nsleep 600 &\necho $! >&2\nsleep 600\n")
+    child.chmod(0o755)
+    parent = (
+        "import os, signal, sys, threading\n"
+        "from ferrotile_runner.process import Command, run\n"
+        "def die(line):\n"
+        "    print(line, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"run(Command(({str(child)!r},)), 60, on_stderr=die)\n"
+    )
+    done = run(Command((sys.executable, "-c", parent), {"PYTHONPATH": os.pathsep.join(sys.path)}), 30)
+    assert done.returncode == -9, "as the parent ended"
+    grandchild = int(done.stdout)
+    deadline = time.monotonic() + 5
+    while not gone(grandchild) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert gone(grandchild) or Path(f"/proc/{grandchild}/stat").read_text().split()[2] == "Z"
+
+
 def span(file: str, line: int, expansion: object = None) -> dict[str, object]:
     return {
         "file_name": file,

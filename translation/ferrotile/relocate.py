@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ferrotile.rust.emit import Emitted
 from ferrotile.signatures.launch import Launches
-from ferrotile.syntax.document import Document, Item
+from ferrotile.syntax.document import Document, Item, ItemKind
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.parsed import ParseCache
 from ferrotile.syntax.span import NOWHERE, Span
@@ -20,6 +20,8 @@ T = TypeVar("T")
 Results = tuple[tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]
 
 _NAME = re.compile(r"[^\W\d]\w*")
+_ALIAS = re.compile(r"([^\W\d]\w*)\s*=\s*([^\W\d]\w*)\b(?!\s*[(.\[])")
+_DEFINITIONS = (ItemKind.FUNCTION, ItemKind.CLASS)
 _CALLED = re.compile(r"([^\W\d]\w*)\s*\(")
 
 
@@ -142,11 +144,15 @@ class Cache:
     def get(self, key: tuple[object, ...], places: Places) -> Results | None:
         """What is kept under `key`, moved to `places`."""
         entry = self._entries.get(key)
-        if entry is None or (entry.places != places and not entry.movable):
+        if entry is None:
             return None
-        self._entries.move_to_end(key)
-        if entry.places == places:
+        if 2 * len(self._entries) > self._limit:  # nothing goes before that
+            self._entries.move_to_end(key)
+        was = entry.places
+        if was.own.start == places.own.start and was == places:
             return entry.results
+        if not entry.movable:
+            return None
         shift = Shift(entry.places, places)
         kernels, emitted = entry.results
         return (
@@ -174,10 +180,12 @@ class Cache:
         self._launches = (key, launches)
 
     def words(self, item: Item) -> tuple[frozenset[str], frozenset[str]]:
-        """The names in an item's text, and those of them that are called."""
+        """The names in an item's text, and those of them that are called, under an alias too."""
         found = self._words.get(item.digest)
         if found is None:
-            found = (frozenset(_NAME.findall(item.text)), frozenset(_CALLED.findall(item.text)))
+            called = frozenset(_CALLED.findall(item.text))
+            meant = {value for name, value in _ALIAS.findall(item.text) if name in called}
+            found = (frozenset(_NAME.findall(item.text)), called | meant)
             self._words[item.digest] = found
             if len(self._words) > 8 * self._limit:
                 self._words.popitem(last=False)
@@ -203,7 +211,8 @@ class Dependencies:
         helpers: set[str] = set()
         for item in self._shared:
             names, called = cache.words(item)
-            helpers |= called if "launch" in item.text else names
+            # A function that launches mentions its kernels without depending on what they do.
+            helpers |= called if "launch" in item.text and item.kind in _DEFINITIONS else names
             helpers.update(item.names)
         self._by_name: dict[str, list[FunctionSource]] = {}
         for kernel in self._plain:
@@ -211,7 +220,8 @@ class Dependencies:
         self._known = frozenset(self._by_name)
         self._always = [n for n in self._by_name if n in helpers]
         digests = tuple(i.digest for i in self._shared)
-        self._texts = (b"launch" in module.document.data, digests, self._content(self._always))
+        data = module.document.data
+        self._texts = (b"launch" in data, b"exhaustive_search" in data, digests, self._content(self._always))
         self._spans = tuple(i.span for i in self._shared)
 
     def _content(self, names: list[str]) -> tuple[bytes, ...]:
@@ -220,7 +230,8 @@ class Dependencies:
     @property
     def host(self) -> object:
         """What launch sites depend on; with where it stands, for they hold places."""
-        return self._texts, self._spans, tuple(sorted(self._by_name))
+        arities = sorted((k.name, len(k.node.args.args)) for k in self._plain)
+        return self._texts, self._spans, tuple(arities)
 
     def of(self, kernel: FunctionSource) -> tuple[tuple[object, ...], Places]:
         """What the translation of `kernel` is kept under, and the places that it may refer to."""
@@ -243,8 +254,9 @@ class Dependencies:
         """The other plain kernels that this one may refer to, in file order."""
         mentioned = self._cache.words(kernel.item)[0] & self._known
         others: list[FunctionSource] = []
-        alone = all(k.item is kernel.item for k in self._by_name.get(kernel.name, ()))
-        if alone and not self._always and mentioned <= {kernel.name}:
+        same = self._by_name.get(kernel.name)
+        alone = same is None or (len(same) == 1 and same[0].item is kernel.item)
+        if alone and not self._always and len(mentioned) == (kernel.name in mentioned):
             return others
         mentioned |= {kernel.name}
         seen: set[str] = set()
@@ -264,4 +276,4 @@ class Dependencies:
 
 def _region(document: Document, span: Span) -> Span:
     """A kernel from the line of the first comment above it."""
-    return Span(document.block_start(span.start), span.end)
+    return Span(document.lines.block_start(span.start), span.end)

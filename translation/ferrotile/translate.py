@@ -5,9 +5,10 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
-from ferrotile.frontends.cutile.discover import find_kernels
+from ferrotile.frontends.cutile.discover import KERNEL, find_kernels
 from ferrotile.frontends.cutile.lower import lower_kernel
 from ferrotile.generic import generalise, has_scalar_variable, variables
 from ferrotile.passes.pipeline import run_passes
@@ -19,12 +20,17 @@ from ferrotile.rust.entry_hints import notes as hint_notes
 from ferrotile.signatures.infer import infer_signatures
 from ferrotile.signatures.launch import Launches, collect_launches
 from ferrotile.signatures.model import Signature
+from ferrotile.signatures.workspace import Workspace
 from ferrotile.syntax.document import Document
+from ferrotile.syntax.linking import link
 from ferrotile.syntax.module import FunctionSource, Module, parse_module
 from ferrotile.syntax.span import NOWHERE, Span
 from ferrotile.translation import KernelTranslation, Options, SourceMap, UnsafeCount
 
 DIALECT = "cutile"
+
+_OF_SIGNATURES = ("FT203", "FT204", "FT206", "FT207", "FT208")
+"""Errors that a wrong assumption about types and constants can cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +41,11 @@ class DocumentTranslation:
     diagnostics: tuple[Diagnostic, ...]
     emitted: tuple[Emitted | None, ...] = ()
 
-    def render_file(self, stem: str) -> str:
-        """All translated kernels in one module, shared helpers once; kernels of one name keep their first signature."""
-        return render_file([e for e in self.emitted if e is not None], stem)
+    def render_file(self, stem: str, kernels: Sequence[str] = ()) -> str:
+        """The named kernels (none named: all) that are translated, in one module, shared helpers once; kernels of one
+        name keep their first signature."""
+        pairs = zip(self.kernels, self.emitted, strict=True)
+        return render_file([e for k, e in pairs if e is not None and (not kernels or k.name in kernels)], stem)
 
 
 def render_file(kernels: Sequence[Emitted], stem: str = "kernels") -> str:
@@ -49,37 +57,61 @@ def render_file(kernels: Sequence[Emitted], stem: str = "kernels") -> str:
 
 
 def translate_document(
-    document: Document, options: Options | None = None, cache: Cache | None = None
+    document: Document,
+    options: Options | None = None,
+    cache: Cache | None = None,
+    only: int | None = None,
+    workspace: Workspace | None = None,
+    name: str = "",
 ) -> DocumentTranslation:
-    """Every kernel of the document, one translation a signature. Total: what goes wrong is a diagnostic."""
+    """Every kernel of the document, one translation a signature; with `only`, the kernel with this number in the order
+    of `find_kernels`. `workspace` has the other files: launches of the kernels are looked for there, and helpers that
+    are imported from there are inlined; the document is its module `name`. Total: what goes wrong is a diagnostic."""
     options = options or Options()
     cache = Cache() if cache is None else cache
     try:
         module = parse_module(document, cache.parsed)
         sources = find_kernels(module)
         dependencies = Dependencies(module, sources, cache)
+        consulted: tuple[object, ...] = ()
+        if workspace is not None and sources:
+            consulted = _consulted(module, dependencies, cache, workspace, name)
+            linked = link(module, workspace, name, KERNEL)
+            module, consulted = linked.module, (*consulted, linked.consulted)
     except Exception:
         return DocumentTranslation((), (_internal(NOWHERE),))
     kernels: list[KernelTranslation] = []
     emitted: list[Emitted | None] = []
-    for source in sources:
+    for source in sources if only is None else sources[only : only + 1]:
         content, places = dependencies.of(source)
-        key = (options, *content)
+        key = (options, consulted, *content)
         found = cache.get(key, places)
         if found is None:
-            found = _kernel(document, module, source, options, lambda: _launches(module, dependencies, cache))
+            launches = partial(_launches, module, dependencies, cache, workspace, name)
+            found = _kernel(document, module, source, options, launches)
             cache.put(key, places, found)
         kernels.extend(found[0])
         emitted.extend(found[1])
     return DocumentTranslation(tuple(kernels), tuple(_module_diagnostics(module)), tuple(emitted))
 
 
-def _launches(module: Module, dependencies: Dependencies, cache: Cache) -> Launches:
-    found = cache.launches(dependencies.host)
-    if found is None:
-        found = collect_launches(module)
-        cache.put_launches(dependencies.host, found)
+def _launches(
+    module: Module, dependencies: Dependencies, cache: Cache, workspace: Workspace | None, name: str
+) -> Launches:
+    key = (dependencies.host, name, workspace is None)
+    found = cache.launches(key)
+    if found is None or (workspace is not None and not found.holds(workspace, name)):
+        found = collect_launches(module, workspace, name)
+        cache.put_launches(key, found)
     return found
+
+
+def _consulted(
+    module: Module, dependencies: Dependencies, cache: Cache, workspace: Workspace, name: str
+) -> tuple[object, ...]:
+    """What the launches depend on beside the document: the contents of other files."""
+    found = _launches(module, dependencies, cache, workspace, name)
+    return found.consulted, found.users
 
 
 def _module_diagnostics(module: Module) -> Sequence[Diagnostic]:
@@ -113,7 +145,7 @@ def _kernel(
         (),
     )
     try:
-        result = infer_signatures(module, source, launches())
+        result = infer_signatures(module, source, launches(), partial(_valid, module, source))
         signatures = result.signatures
     except Exception:
         return (replace(empty, diagnostics=(_internal(source.name_span),)),), (None,)
@@ -128,6 +160,11 @@ def _kernel(
         kernels.append(kernel)
         emitted.append(text)
     return tuple(kernels), tuple(emitted)
+
+
+def _valid(module: Module, source: FunctionSource, signature: Signature) -> bool:
+    """Whether the kernel has no error that other assumptions may mend."""
+    return not any(d.code in _OF_SIGNATURES for d in lower_kernel(module, source, signature).diagnostics)
 
 
 def _one(

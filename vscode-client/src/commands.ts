@@ -4,6 +4,8 @@ import type { Server } from "./client.js";
 import { preview } from "./preview.js";
 import { requireTrust } from "./trust.js";
 
+const SHOWN_MS = 10_000;
+
 interface VerifyResult {
   readonly kernels: readonly { readonly name: string; readonly verdict: string; readonly failed: boolean }[];
 }
@@ -34,9 +36,10 @@ async function verify(client: LanguageClient, source: vscode.Uri, kernel: string
       return client.sendRequest<VerifyResult>("ferrotile/verify", { uri, kernel: kernel ?? null }, cancel.token);
     },
   );
+  // The verdicts themselves are in the lenses, and failures in the diagnostics.
   const text = result.kernels.map((k) => `${k.name}: ${k.verdict}`).join("; ") || "no kernel in this file";
   const failed = result.kernels.some((k) => k.failed);
-  void (failed ? vscode.window.showErrorMessage(`ferrotile: ${text}`) : vscode.window.showInformationMessage(`ferrotile: ${text}`));
+  vscode.window.setStatusBarMessage(`$(${failed ? "error" : "pass"}) ${text}`, SHOWN_MS);
 }
 
 async function debugInformation(client: LanguageClient): Promise<void> {

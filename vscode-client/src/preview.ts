@@ -17,5 +17,16 @@ export async function preview(client: LanguageClient, source: vscode.Uri, kernel
     character: cursor?.character,
   });
   const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(address.uri));
-  return vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true });
+  const shown = await vscode.window.showTextDocument(document, {
+    viewColumn: vscode.ViewColumn.Beside,
+    preserveFocus: true,
+    preview: true,
+  });
+  const entry = document.getText().indexOf("#[cutile::entry");
+  if (entry >= 0) {
+    // The helpers above the entry are of less interest.
+    const line = document.positionAt(entry);
+    shown.revealRange(new vscode.Range(line, line), vscode.TextEditorRevealType.AtTop);
+  }
+  return shown;
 }

@@ -4,13 +4,15 @@ target."""
 from __future__ import annotations
 
 from ferrotile_runner.host import HostError
-from ferrotile_runner.rungs.subject import RungFailure, Subject
-from ferrotile_runner.session import Session
+from ferrotile_runner.rungs.subject import RungFailure, Subject, ToolMissing
+from ferrotile_runner.session import INSTALL, Session
 
 
 def assembled(session: Session, subject: Subject) -> str:
     """Says the target, the cubin's size and what became of the bounds checks. Raises RungFailure."""
     compiled = session.compile_rust(subject)
+    if session.toolchain.tileiras is None:
+        raise ToolMissing(f"tileiras is not installed: {INSTALL}")
     try:
         cubin = session.host().assemble(compiled.bytecode, subject.target, cancel=subject.cancel)
     except HostError as error:

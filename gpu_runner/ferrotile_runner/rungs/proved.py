@@ -63,7 +63,8 @@ def hypotheses_of(signature: Signature, rust: RustEntry) -> tuple[Hypotheses, tu
         except HypothesisError:
             unread.append(text)
     known += [f"bid.{axis} = 0" for axis in unit_axes(signature, rust)]
-    if signature.grid is not None and not any(_RENAMED.fullmatch(text) for text in rust.hypotheses):
+    changed = any(_RENAMED.fullmatch(text) or text.startswith("python bid.") for text in rust.hypotheses)
+    if signature.grid is not None and not changed:
         known += [f"grid.{axis} = {_grid_text(f)}" for axis, f in zip("xyz", signature.grid, strict=False) if f]
     return parse(dict.fromkeys(known)), tuple(unread)
 
@@ -79,6 +80,9 @@ def unit_axes(signature: Signature, rust: RustEntry) -> tuple[str, ...]:
     owner = grid_owner(rust.parameters)
     if owner is not None:
         own = extents.get(owner.name, ())
+        merged = len(own) - len(owner.tile)
+        if merged > 0:
+            own = (" * ".join(map(str, own[: merged + 1])), *own[merged + 1 :])
         if len(own) != len(owner.tile):
             return ()
         many = [d for d in range(len(own)) if not _one_tile(own[d], owner.tile[d], rust.hypotheses)]

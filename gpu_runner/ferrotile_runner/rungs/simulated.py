@@ -18,9 +18,7 @@ def simulated(session: Session, subject: Subject) -> str:
     if signature.grid is None and not facts_of(rust.hypotheses).grid:
         raise RungSkipped("the grid is not known: add `grid=(...)` to the `# ferrotile:` directive")
     original, translation = session.python_code(subject), session.rust_code(subject)
-    found = session.simulator().simulate(
-        original.tile_ir, translation.tile_ir, signature, rust, cancel=subject.cancel
-    )
+    found = session.simulator().simulate(original.tile_ir, translation.tile_ir, signature, rust, cancel=subject.cancel)
     match Verdict(found.verdict):
         case Verdict.AGREED:
             return found.text

@@ -57,6 +57,10 @@ class RungSkipped(Exception):
     """A rung cannot be tried; the message says what it lacks, and what to do about it."""
 
 
+class ToolMissing(RungSkipped):
+    """A rung cannot be tried on this machine."""
+
+
 _ENDINGS = {
     Ending.MISSING: RungStatus.SKIPPED,
     Ending.CANCELLED: RungStatus.SKIPPED,
@@ -69,20 +73,20 @@ def attempt(rung: Callable[[], str], subject: Subject) -> Outcome:
     """Runs a rung, which answers with its detail, and makes every way of failing a result."""
     start = time.perf_counter()
 
-    def result(status: RungStatus, detail: str) -> RungResult:
-        return RungResult(status, detail, (time.perf_counter() - start) * 1e3)
+    def result(status: RungStatus, detail: str, broken: bool = False) -> RungResult:
+        return RungResult(status, detail, (time.perf_counter() - start) * 1e3, broken=broken)
 
     if subject.cancel.is_set():
         return Outcome(RungResult(RungStatus.SKIPPED, "cancelled"))
     try:
         return Outcome(result(RungStatus.PASSED, rung()))
     except RungSkipped as skipped:
-        return Outcome(RungResult(RungStatus.SKIPPED, str(skipped)))
+        return Outcome(RungResult(RungStatus.SKIPPED, str(skipped), broken=isinstance(skipped, ToolMissing)))
     except RungFailure as failure:
         found = diagnostic(failure.code, failure.message, failure.span)
         return Outcome(result(RungStatus.FAILED, failure.message), (found,))
     except ProcessError as error:
-        return Outcome(result(_ENDINGS[error.ending], str(error)))
+        return Outcome(result(_ENDINGS[error.ending], str(error), error.ending is Ending.MISSING))
     except Exception as error:
         # A rung's own fault must not end the server; it is shown as what it is.
         message = f"{type(error).__name__}: {error}"

@@ -1,7 +1,8 @@
-"""Loads, stores, atomics, prints and asserts as terms (rules M1-M5)."""
+"""Loads, stores, atomics, prints and asserts as terms (rules M1-M5, M9)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ferrotile_runner.tileir import memory, shapes
@@ -20,7 +21,7 @@ def run(program: Program, operation: Operation) -> None:
     match operation.name:
         case "load_view_tko":
             _load_view(program, operation)
-        case "store_view_tko":
+        case "store_view_tko" | "atomic_red_view_tko":
             _store_view(program, operation)
         case "load_ptr_tko":
             _load_pointer(program, operation)
@@ -33,6 +34,8 @@ def run(program: Program, operation: Operation) -> None:
                 program.trace.assertions.append(found)
         case "print_tko":
             _print(program, operation)
+        case "gdc_wait_tko" | "gdc_launch_dependents_tko":
+            _grid(program, operation)
         case name:
             raise Unsupported(f"no rule for {name}", operation.location)
 
@@ -45,14 +48,13 @@ def semantics(operation: Operation) -> str:
 
 def state(program: Program, base: Term) -> Term:
     """The writes to an array so far, as a term."""
-    done = program.trace.states.get(base, ())
-    return program.store.term("state", (), done, (), "state")
+    return program.store.term("state", (), program.trace.state(base), (), "state")
 
 
 def write(program: Program, base: Term, effect: Term) -> None:
     """Adds an effect to the array's."""
     program.trace.effects.append((base, effect))
-    program.trace.states[base] = (*program.trace.states.get(base, ()), effect)
+    program.trace.states[base] = (*program.trace.state(base), effect)
 
 
 def _note(
@@ -61,28 +63,35 @@ def _note(
     kind: str,
     base: Term,
     value: Term,
-    token: Value,
+    token: Value | None,
     view: View | None = None,
     index: tuple[Term, ...] = (),
-    offset: Term | None = None,
+    by_pointer: bool = False,
 ) -> None:
+    """Records the access; a synchronising one is an event on all arrays that blocks share (M9)."""
     before = program.token(operation.optional("token"))
     number = len(program.trace.accesses)
-    program.trace.accesses.append(
-        Access(base, kind, before, view, index, offset, value, program.path, program.loops, operation.location)
+    how = semantics(operation) if kind != "grid" else "acq_rel"
+    access = Access(
+        base, kind, before, view, index, value, program.path, program.loops, operation.location, how, by_pointer
     )
-    program.tokens[token.number] = before | {number}
+    program.trace.accesses.append(access)
+    if token is not None:
+        program.tokens[token.number] = before | {number}
     if operation.location is not None:
         program.trace.places.setdefault(value, operation.location)
+    if access.acquires or access.releases:
+        for other in sorted(program.setting.shared - {base}, key=lambda term: term.number):
+            write(program, other, program.store.term("fence", how, (value,), (), "effect"))
 
 
 def _where(program: Program, operation: Operation) -> tuple[View, tuple[Term, ...]]:
-    """The partition view and index of an access. The tile being in range is noted as a fact."""
+    """The view of tiles and index of an access. The tile being in range is noted as a fact."""
     view = program.views[operation.one("view").number]
     index = program.terms(operation.named["index"])
     if len(index) != len(view.tile):
         raise Unsupported("an access with another rank than its view", operation.location)
-    if "inbounds" in operation.attributes:
+    if any(operation.integers("inbounds")):
         raise Unsupported("an access that promises to be in bounds", operation.location)
     merged = program.setting.merged.get(view.base)
     if merged is not None and len(view.extents) > len(merged.extents):
@@ -114,13 +123,10 @@ def _load_view(program: Program, operation: Operation) -> None:
     padding = view.padding or program.setting.paddings.get(key)
     if padding is not None and view.padding is None:
         program.store.lemma("M2: undetermined padding may be the translation's")
-    chosen = View(view.base, view.extents, view.strides, view.tile, view.dim_map, padding)
+    chosen = replace(view, padding=padding)
     pad = memory.padding(rewriter, chosen, type_.element)
     if pad is None:
-        trace.occurrences[key] = trace.occurrences.get(key, 0) + 1
-        args = (view.base, *index, now)
-        data = (trace.occurrences[key], view.tile, view.dim_map)
-        pad = program.store.term("undetermined", data, args, view.tile, type_.element)
+        pad = _undetermined(program, key, view.form, (*view.words, *index, now), view.tile, type_.element)
     by_pointer = view.base in program.setting.by_pointer
     raw = memory.load(rewriter, view, index, now, semantics(operation), type_.element, by_pointer)
     tile = memory.padded(rewriter, view, index, raw, pad)
@@ -129,22 +135,35 @@ def _load_view(program: Program, operation: Operation) -> None:
     if by_pointer:
         parts = (view.base, memory.address(rewriter, view, index), memory.inside(rewriter, view, index))
         raw = program.store.term("masked", (), _squeezed(program, parts), (), "effect")
-    _note(program, operation, "load", view.base, raw, operation.results[1], view, index)
+    _note(program, operation, "load", view.base, raw, operation.results[1], view, index, by_pointer)
+
+
+def _undetermined(
+    program: Program, key: tuple[object, ...], form: tuple[object, ...], args: tuple[Term, ...], shape: Shape, kind: str
+) -> Term:
+    """What lanes hold that a load leaves open: each load of each round has its own."""
+    seen = program.trace.occurrences
+    seen[key] = seen.get(key, 0) + 1
+    rounds = tuple(frame.induction for frame in program.loops)
+    return program.store.term("undetermined", (seen[key], len(rounds), form), (*args, *rounds), shape, kind)
 
 
 def _store_view(program: Program, operation: Operation) -> None:
     view, index = _where(program, operation)
     rewriter, store = program.rewriter, program.store
     value = shapes.reshape(rewriter, program.term(operation.one("value")), view.tile)
-    if view.base in program.setting.by_pointer:
+    kind = "store" if operation.name == "store_view_tko" else "atomic"
+    by_pointer = view.base in program.setting.by_pointer
+    if by_pointer:
         args = (memory.address(rewriter, view, index), memory.inside(rewriter, view, index), value)
-        effect = store.term("store_ptr", semantics(operation), _squeezed(program, (view.base, *args)), (), "effect")
+        op = "store_ptr" if kind == "store" else "atomic_rmw_tko"
+        effect = store.term(op, semantics(operation), _squeezed(program, (view.base, *args)), (), "effect")
     else:
-        data = (semantics(operation), view.tile, view.dim_map)
-        where = (view.base, *view.extents, *view.strides, *index)
-        effect = store.term("store", data, (*where, value), (), "effect")
+        data = (semantics(operation), *view.form)
+        op = "store" if kind == "store" else "atomic_red"
+        effect = store.term(op, data, (*view.words, *index, value), (), "effect")
     write(program, view.base, effect)
-    _note(program, operation, "store", view.base, effect, operation.results[0], view, index)
+    _note(program, operation, kind, view.base, effect, operation.results[0], view, index, by_pointer)
 
 
 def _squeezed(program: Program, args: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -152,20 +171,27 @@ def _squeezed(program: Program, args: tuple[Term, ...]) -> tuple[Term, ...]:
     return tuple(shapes.reshape(program.rewriter, arg, squeeze(arg.shape)) for arg in args)
 
 
-def _pointer(program: Program, operation: Operation) -> tuple[Term, Term]:
+def pointer(program: Program, term: Term, operation: Operation) -> tuple[Term, Term]:
     """Array and i64 offset behind a tile of pointers."""
-    pointer = program.term(operation.one("pointer"))
-    base, offset = pointer, program.store.const(0, pointer.shape, "i64")
+    base, offset = term, program.store.const(0, term.shape, "i64")
     while base.op == "offset":
         base, step = base.args
         if step.element != "i64":
             step = program.rewriter.make("exti", "signed", (step,), step.shape, "i64")
         offset = program.rewriter.integers.add(offset, step)
     scalar = shapes.unsplat(program.rewriter, base)
+    if scalar is not None and scalar.op == "offset":
+        scalar, shift = pointer(program, scalar, operation)
+        offset = program.rewriter.integers.add(offset, shapes.splat(program.rewriter, shift, offset.shape))
     if scalar is None or scalar.op != "param":
         raise Unsupported("a pointer that is no parameter plus an offset", operation.location)
-    program.trace.pointers.add(scalar)
     return scalar, offset
+
+
+def _pointer(program: Program, operation: Operation) -> tuple[Term, Term]:
+    base, offset = pointer(program, program.term(operation.one("pointer")), operation)
+    program.trace.pointers.add(base)
+    return base, offset
 
 
 def _mask(program: Program, operation: Operation, shape: Shape) -> Term:
@@ -185,10 +211,11 @@ def _load_pointer(program: Program, operation: Operation) -> None:
     if padding is not None:
         pad = program.term(padding)
     else:
-        pad = program.store.term("undetermined", (), (base, offset, mask), type_.shape, type_.element)
+        key = ("pointer", base, offset, mask, args[2])
+        pad = _undetermined(program, key, (), (base, offset, mask, args[2]), type_.shape, type_.element)
     program.bind(operation, operation.results[0], program.rewriter.select((mask, raw, pad), type_.shape, type_.element))
-    key = program.store.term("masked", (), _squeezed(program, (base, offset, mask)), (), "effect")
-    _note(program, operation, "load", base, key, operation.results[1], offset=offset)
+    place = program.store.term("masked", (), _squeezed(program, (base, offset, mask)), (), "effect")
+    _note(program, operation, "load", base, place, operation.results[1], by_pointer=True)
 
 
 def _write_pointer(program: Program, operation: Operation) -> None:
@@ -206,15 +233,25 @@ def _write_pointer(program: Program, operation: Operation) -> None:
         flat = program.store.term("atomic", (), place, squeeze(shape), element)
         program.bind(operation, operation.results[0], shapes.reshape(program.rewriter, flat, shape))
     write(program, base, effect)
-    _note(program, operation, kind, base, effect, operation.results[-1], offset=offset)
+    _note(program, operation, kind, base, effect, operation.results[-1], by_pointer=True)
 
 
 def _print(program: Program, operation: Operation) -> None:
+    """What is printed, in order; text and values (E1)."""
     console = program.store.term("console", (), (), (), "console")
     args = program.terms(operation.named.get("arguments", ()))
-    write(program, console, program.store.term("print", operation.word("message"), args, (), "effect"))
-    for result in operation.results:
-        program.tokens[result.number] = program.token(operation.optional("token"))
+    effect = program.store.term("print", operation.word("message"), args, (), "effect")
+    write(program, console, effect)
+    _note(program, operation, "print", console, effect, operation.results[0] if operation.results else None)
+
+
+def _grid(program: Program, operation: Operation) -> None:
+    """Waiting for another launch, and letting one start, order all accesses (E2)."""
+    launches = program.store.term("launches", (), (), (), "console")
+    done = program.trace.state(launches)
+    effect = program.store.term(operation.name, (), done, (), "effect")
+    write(program, launches, effect)
+    _note(program, operation, "grid", launches, effect, operation.results[0] if operation.results else None)
 
 
 def extract(program: Program, source: Term, place: tuple[Term, ...], shape: Shape, element: str) -> Term:
@@ -223,6 +260,7 @@ def extract(program: Program, source: Term, place: tuple[Term, ...], shape: Shap
     scalar = None if loaded is None else shapes.unsplat(program.rewriter, loaded.pad)
     if (
         loaded is None
+        or not loaded.view.is_partition
         or source.shape != loaded.view.tile
         or len(place) != len(shape)
         or (scalar is None and loaded.pad.op != "undetermined")
@@ -234,13 +272,15 @@ def extract(program: Program, source: Term, place: tuple[Term, ...], shape: Shap
         integers.add(integers.scale(start, whole // part), offset)
         for start, whole, part, offset in zip(loaded.index, view.tile, shape, place, strict=True)
     )
-    fine = View(view.base, view.extents, view.strides, shape, view.dim_map, view.padding)
+    fine = replace(view, tile=shape, steps=shape)
     by_pointer = view.base in program.setting.by_pointer
     raw = memory.load(program.rewriter, fine, index, loaded.state, loaded.semantics, element, by_pointer)
     if scalar is not None:
         pad = shapes.splat(program.rewriter, scalar, shape)
     else:
-        pad = program.store.term("undetermined", loaded.pad.data, (view.base, *index, loaded.state), shape, element)
+        rounds = tuple(frame.induction for frame in program.loops)
+        args = (loaded.pad, *index, *rounds)
+        pad = program.store.term("undetermined", (loaded.pad.data, shape), args, shape, element)
     tile = memory.padded(program.rewriter, fine, index, raw, pad)
     program.trace.slices.setdefault(source, set()).add(raw)
     program.store.lemma("M4: a slice of a loaded tile is a load of the finer partition")

@@ -7,11 +7,11 @@ the Python may do. Whatever has no rule gives "not proved" with a reason, never 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
-from ferrotile_runner.tileir import memory
+from ferrotile_runner.tileir import schedules
 from ferrotile_runner.tileir.graph import Merged, Program, Setting, tile_of
 from ferrotile_runner.tileir.hypotheses import (
     Apply,
@@ -24,35 +24,17 @@ from ferrotile_runner.tileir.hypotheses import (
     Scalar,
     parse,
 )
-from ferrotile_runner.tileir.implication import Implication
 from ferrotile_runner.tileir.integers import Arithmetic, Facts
-from ferrotile_runner.tileir.model import Entry, Location
-from ferrotile_runner.tileir.ordering import unordered
+from ferrotile_runner.tileir.model import Entry
+from ferrotile_runner.tileir.refinement import Difference, Sides, effects_differ, unmet
 from ferrotile_runner.tileir.simplify import Rewriter
-from ferrotile_runner.tileir.terms import Store, Term, subterms
+from ferrotile_runner.tileir.terms import Store, Term
 from ferrotile_runner.tileir.trace import Fact, Unsupported
-from ferrotile_runner.tileir.words import Pair, differ, show
+from ferrotile_runner.tileir.words import show
 
 __all__ = ["Array", "Difference", "Hypotheses", "ParameterMap", "Proof", "Scalar", "parse", "prove"]
 
 MAX_ORDERS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What differs, in words; locations are those of the nearest operation that has one."""
-
-    path: str
-    python: str
-    rust: str
-    python_location: Location | None = None
-    rust_location: Location | None = None
-
-    def __str__(self) -> str:
-        def at(place: Location | None) -> str:
-            return f" ({place})" if place else ""
-
-        return f"{self.path}: Python {self.python}{at(self.python_location)}, Rust {self.rust}{at(self.rust_location)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +51,15 @@ class Proof:
     ms: float
 
 
-@dataclass(slots=True)
-class _Sides:
-    """One evaluation of both programs."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What an earlier evaluation has shown: arrays that are addressed by pointers, that are written; which orders of
+    carried values to take; the tiles of a schedule."""
 
-    python: Program
-    rust: Program
+    pointers: frozenset[Term] = frozenset()
+    shared: frozenset[Term] = frozenset()
+    orders: Mapping[int, int] = field(default_factory=dict)
+    replaced: schedules.Scheduled | None = None
 
 
 class _Context:
@@ -91,8 +76,10 @@ class _Context:
             made = self.store.term("cdiv", "", (self.extent(symbol), self.store.const(tile)))
             self.facts.equal[made] = self.store.const(1)
             self.facts.limits[self.extent(symbol)] = tile
-        for axis, bound in hypotheses.grid.items():
-            self.facts.grid[axis] = self.expression(bound)
+        for symbol, bound in hypotheses.at_most:
+            self.facts.limits[self.extent(symbol)] = bound
+        for axis, size in hypotheses.grid.items():
+            self.facts.grid[axis] = self.expression(size)
         for name, bound in hypotheses.below:
             self.facts.below.append((self.expression(Name(name)), self.expression(bound)))
 
@@ -228,8 +215,10 @@ def _shared_extents(parameters: ParameterMap, hypotheses: Hypotheses) -> Iterabl
 
 def _search(context: _Context, python: Entry, rust: Entry) -> tuple[Difference | None, str]:
     """Tries the orders of equal carried values until the graphs are equal."""
-    first = _evaluate(context, python, rust, {}, frozenset())
-    pointers = frozenset(first.python.trace.pointers | first.rust.trace.pointers)
+    first = _evaluate(context, python, rust, Known())
+    traces = (first.python.trace, first.rust.trace)
+    pointers = frozenset(base for trace in traces for base in trace.pointers)
+    shared = frozenset(base for trace in traces for base, _ in trace.effects if base.op == "param")
     ties = sorted((loop, count) for loop, count in first.rust.trace.ties.items() if count > 1)
     choices = islice(product(*(range(count) for _, count in ties)), MAX_ORDERS)
     context.store.used = {k: None for k in context.store.used if k.startswith("bid.")}
@@ -237,104 +226,45 @@ def _search(context: _Context, python: Entry, rust: Entry) -> tuple[Difference |
     earliest: Difference | None = None
     for choice in choices:
         orders = {loop: pick for (loop, _), pick in zip(ties, choice, strict=True)}
-        sides = _evaluate(context, python, rust, orders, pointers)
-        difference = _effects(sides)
+        known = Known(pointers, shared, orders)
+        sides = _evaluate(context, python, rust, known)
+        difference = effects_differ(sides)
         if difference is None:
-            return None, _conditions(context, sides)
+            return None, unmet(context.rewriter, sides, shared)
+        scheduled = schedules.same_tiles(context.rewriter, sides)
+        if scheduled is not None:
+            sides = _evaluate(context, python, rust, replace(known, replaced=scheduled))
+            again = effects_differ(sides)
+            if again is None and schedules.block_free(sides):
+                context.store.lemma(schedules.LEMMA)
+                return None, unmet(context.rewriter, sides, shared, scheduled_facts(context, scheduled))
         earliest = earliest or difference
     return earliest, "the values or effects differ"
 
 
-def _evaluate(
-    context: _Context, python: Entry, rust: Entry, orders: dict[int, int], pointers: frozenset[Term]
-) -> _Sides:
-    rust_setting = Setting(context.rewriter, context.rust_blocks, pointers, {}, orders)
-    right = Program(rust, context.words(rust, rust=True), rust_setting)
-    python_setting = Setting(
-        context.rewriter, context.python_blocks, pointers, right.trace.paddings, {}, context.merged(python)
+def scheduled_facts(context: _Context, scheduled: schedules.Scheduled) -> list[Fact]:
+    """The tile that a schedule visits is one of the grid."""
+    return [Fact(condition, frozenset(), ()) for condition in schedules.ranges(context.rewriter, scheduled)]
+
+
+def _evaluate(context: _Context, python: Entry, rust: Entry, known: Known) -> Sides:
+    """The Rust first: where the Python leaves padding open it may be the Rust's."""
+    setting = Setting(
+        context.rewriter,
+        context.rust_blocks,
+        by_pointer=known.pointers,
+        shared=known.shared,
+        orders=known.orders,
+        replaced=known.replaced.rust if known.replaced else {},
     )
-    return _Sides(Program(python, context.words(python, rust=False), python_setting), right)
-
-
-def _effects(sides: _Sides) -> Difference | None:
-    """The effects on each array, in order (M5)."""
-    left, right = sides.python.trace, sides.rust.trace
-    bases = dict.fromkeys(base for base, _ in (*left.effects, *right.effects))
-    for base in bases:
-        a = [effect for other, effect in left.effects if other is base]
-        b = [effect for other, effect in right.effects if other is base]
-        name = show(base)
-        for number, (x, y) in enumerate(zip(a, b, strict=False)):
-            pair = differ(x, y)
-            if pair is not None:
-                return _difference(f"{name}, effect {number + 1}", pair, sides)
-        if len(a) != len(b):
-            extra = (a + b)[min(len(a), len(b))] if len(a) > len(b) else b[len(a)]
-            pair = Pair((), extra if len(a) > len(b) else None, extra if len(b) > len(a) else None)
-            return _difference(f"{name} has {len(a)} effects in the Python, {len(b)} in the Rust", pair, sides)
-    return None
-
-
-def _difference(name: str, pair: Pair, sides: _Sides) -> Difference:
-    path = " > ".join((name, *pair.path))
-    return Difference(
-        path, show(pair.python), show(pair.rust), _place(sides.python, pair.python), _place(sides.rust, pair.rust)
+    right = Program(rust, context.words(rust, rust=True), setting)
+    setting = Setting(
+        context.rewriter,
+        context.python_blocks,
+        by_pointer=known.pointers,
+        shared=known.shared,
+        paddings=right.trace.paddings,
+        merged=context.merged(python),
+        replaced=known.replaced.python if known.replaced else {},
     )
-
-
-def _place(program: Program, term: Term | None) -> Location | None:
-    if term is None:
-        return None
-    places = program.trace.places
-    return next((places[item] for item in subterms(term) if item in places), None)
-
-
-def _conditions(context: _Context, sides: _Sides) -> str:
-    """What equal values do not show: order, checks, accesses and divisions that only the Rust does."""
-    left, right = sides.python.trace, sides.rust.trace
-    for pair in unordered(context.rewriter, right.accesses, right.carried):
-        later = " in a later iteration" if pair.across_iterations else ""
-        return (
-            f"{show(pair.earlier.base)}: nothing orders the {pair.earlier.kind}{_at(pair.earlier.location)} before the "
-            f"{pair.later.kind}{_at(pair.later.location)}{later} in the Rust (a data dependence is no order)"
-        )
-    facts = [
-        *left.facts,
-        *(Fact(item.condition, item.path, item.loops) for item in left.assertions),
-        *(Fact(item.term, item.path, item.loops) for item in left.obligations),
-    ]
-    implication = Implication.of(context.rewriter, facts)
-    for assertion in right.assertions:
-        if not implication.holds(assertion.condition, assertion.path, assertion.loops):
-            place = _at(assertion.location)
-            return f"the Rust checks {show(assertion.condition)}{place}, which the Python does not imply"
-    kept = {(item.condition, item.path) for item in right.assertions}
-    for item in left.assertions:
-        if (item.condition, item.path) not in kept:
-            return f"the Python asserts {show(item.condition)}{_at(item.location)}, the Rust does not"
-    for obligation in right.obligations:
-        if not implication.holds(obligation.term, obligation.path, obligation.loops):
-            return f"the Rust divides{_at(obligation.location)} where the Python may not"
-    return _loads(context, sides, implication)
-
-
-def _loads(context: _Context, sides: _Sides, implication: Implication) -> str:
-    """Every load of the Rust is one of the Python's, or is in range."""
-    known: dict[Term, list[Fact]] = {}
-    for access in sides.python.trace.accesses:
-        if access.kind == "load":
-            known.setdefault(access.value, []).append(Fact(access.value, access.path, access.loops))
-    same = Implication.of(context.rewriter, [fact for found in known.values() for fact in found])
-    for access in sides.rust.trace.accesses:
-        if access.kind != "load" or same.holds(access.value, access.path, access.loops):
-            continue
-        if access.view is not None:
-            conditions = memory.in_range(context.rewriter, access.view, access.index)
-            if all(implication.holds(condition, access.path, access.loops) for condition in conditions):
-                continue
-        return f"the Rust loads {show(access.base)}{_at(access.location)} where the Python may not"
-    return ""
-
-
-def _at(location: Location | None) -> str:
-    return f" at {location}" if location else ""
+    return Sides(Program(python, context.words(python, rust=False), setting), right)

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ferrotile_runner.tileir import control, effects, shapes
+from ferrotile_runner.tileir import branches, effects, loops, reductions, shapes
+from ferrotile_runner.tileir.exits import Leaf, Tree
 from ferrotile_runner.tileir.literals import LiteralError, literal
-from ferrotile_runner.tileir.memory import Before, LoopFrame, View, count, tensor_view
+from ferrotile_runner.tileir.memory import Before, LoopFrame, Marker, View, count, tensor_view
 from ferrotile_runner.tileir.model import (
     Entry,
+    GatherScatterViewType,
     Operation,
     PartitionViewType,
     PointerType,
     Region,
+    StridedViewType,
     TensorViewType,
     TileType,
+    TokenType,
     Type,
     Value,
+    walk,
 )
-from ferrotile_runner.tileir.operations import TABLE, TERMINATORS, Effect
+from ferrotile_runner.tileir.operations import NO_MEANING, TABLE, TERMINATORS, Effect
 from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Shape, Term
 from ferrotile_runner.tileir.trace import Obligation, PadKey, Path, Trace, Unsupported
 
-IMPLICIT = Operation("end", MappingProxyType({}), (), MappingProxyType({}), (), None, 0)
-"""The terminator of a region that passes nothing on; the text leaves it out."""
-_DEFAULT_ROUNDING = frozenset({"nearest_even", "zero"})
+_DEFAULT_ROUNDING = {"divi": "zero", "ftoi": "nearest_int_to_zero", "exp": "full", "tanh": "full"}
+"""Nearest even elsewhere. `tileirdisasm` leaves the default out."""
+_PLACED = frozenset({"value", "permutation", "identities", "rounding", "overflow"})
+"""Attributes that `attributes` or the operation's own rule takes care of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,8 @@ class Setting:
     merged: Mapping[Term, Merged] = field(default_factory=dict)
     replaced: Mapping[Term, Term] = field(default_factory=dict)
     """Index terms that are given fresh names (H8)."""
-    reads: frozenset[str] = frozenset()
+    shared: frozenset[Term] = frozenset()
+    """Arrays that one of the programs writes: a synchronising access orders theirs (M9)."""
 
 
 class Program:
@@ -74,18 +81,33 @@ class Program:
         for parameter, word in zip(entry.parameters, words, strict=True):
             if word is not None:
                 self.values[parameter.number] = word
+        self.used = _used(entry)
         self.region(entry.body)
 
-    def region(self, region: Region) -> Operation:
-        """Runs the operations; returns the terminator, `continue` or `yield` of nothing when the text has none."""
-        for operation in region.operations:
+    def region(self, region: Region) -> Tree:
+        """Runs the operations; how the region ends."""
+        return self.sequence(region.operations)
+
+    def sequence(self, operations: Sequence[Operation]) -> Tree:
+        """The same for a tail of a region's operations."""
+        for place, operation in enumerate(operations):
             if operation.name in TERMINATORS:
-                return operation
+                return self.leaf(operation.name, operation.named.get("values", ()))
             try:
-                self.operation(operation)
+                if operation.name == "if":
+                    ending = branches.run(self, operation, operations[place + 1 :])
+                    if ending is not None:
+                        return ending
+                else:
+                    self.operation(operation)
             except (ValueError, KeyError) as error:
                 raise Unsupported(f"{operation.name}: {error}", operation.location) from error
-        return IMPLICIT
+        return self.leaf("end", ())
+
+    def leaf(self, kind: str, values: Sequence[Value]) -> Leaf:
+        tokens = tuple(self.token(value) if isinstance(value.type, TokenType) else None for value in values)
+        terms = tuple(None if isinstance(value.type, TokenType) else self.term(value) for value in values)
+        return Leaf(kind, terms, tokens, len(self.trace.accesses), self.path)
 
     def term(self, value: Value) -> Term:
         found = self.values.get(value.number)
@@ -111,12 +133,12 @@ class Program:
             case Effect.UNSUPPORTED:
                 raise Unsupported(f"no rule for {name}", operation.location)
             case Effect.CONTROL:
-                control.run(self, operation)
-            case Effect.LOAD | Effect.STORE | Effect.ATOMIC | Effect.PRINT | Effect.ASSERT:
+                loops.run(self, operation)
+            case Effect.LOAD | Effect.STORE | Effect.ATOMIC | Effect.PRINT | Effect.ASSERT | Effect.GRID:
                 effects.run(self, operation)
             case Effect.TOKEN:
                 joined = (self.token(value) for value in operation.named.get("token", ()))
-                self.tokens[operation.results[0].number] = frozenset[int | tuple[str, int]]().union(*joined)
+                self.tokens[operation.results[0].number] = frozenset[int | Marker]().union(*joined)
             case Effect.ASSUME:
                 self.values[operation.results[0].number] = self.term(operation.one("source"))
             case Effect.NONE:
@@ -131,12 +153,12 @@ class Program:
             case "get_num_tile_blocks":
                 for axis, value in zip("xyz", operation.results, strict=True):
                     self.bind(operation, value, store.term("grid", axis))
-            case "make_tensor_view" | "make_partition_view" | "get_index_space_shape" | "get_tensor_shape":
+            case "make_tensor_view" | "get_index_space_shape" | "get_tensor_shape":
                 self.view(operation)
-            case "make_strided_view" | "make_gather_scatter_view":
-                raise Unsupported(f"no rule for {name}", operation.location)
+            case "make_partition_view" | "make_strided_view" | "make_gather_scatter_view":
+                self.view(operation)
             case "reduce" | "scan":
-                control.reduction(self, operation)
+                reductions.reduction(self, operation)
             case _:
                 self.bind(operation, operation.results[0], self.computed(operation))
 
@@ -146,6 +168,8 @@ class Program:
         args = self.terms(operation.operands)
         store, rewriter = self.store, self.rewriter
         match operation.name:
+            case "constant" if operation.word("value").startswith("["):
+                return store.term("dense", operation.word("value"), (), shape, element)
             case "constant":
                 return store.const(constant(operation, element), shape, element)
             case "iota":
@@ -177,15 +201,13 @@ class Program:
             if not isinstance(type_, TensorViewType):
                 raise Unsupported("make_tensor_view of another type", operation.location)
             shape, strides = self.terms(operation.named["shape"]), self.terms(operation.named["strides"])
-            base = self.term(operation.one("base"))
-            self.views[operation.results[0].number] = tensor_view(base, shape, strides, type_, self.rewriter)
+            base, shift = effects.pointer(self, self.term(operation.one("base")), operation)
+            self.views[operation.results[0].number] = tensor_view(base, shift, shape, strides, type_, self.rewriter)
             return
         view = self.views[operation.one("view").number]
-        if name == "make_partition_view":
-            kind = operation.results[0].type
-            if not isinstance(kind, PartitionViewType):
-                raise Unsupported("make_partition_view of another type", operation.location)
-            self.views[operation.results[0].number] = view.partition(kind)
+        kind = operation.results[0].type
+        if isinstance(kind, PartitionViewType | StridedViewType | GatherScatterViewType):
+            self.views[operation.results[0].number] = view.tiled(kind)
             return
         for axis, value in enumerate(operation.results):
             size = count(self.rewriter, view, axis) if name == "get_index_space_shape" else view.extents[axis]
@@ -201,22 +223,27 @@ def constant(operation: Operation, element: str) -> int:
 
 
 def attributes(operation: Operation) -> str:
-    """Attributes of a pure operation as words; defaults are left out. Overflow promises are kept: they matter."""
+    """Attributes of a pure operation as words; defaults are left out, promises are kept: they matter."""
     words: list[str] = []
-    for key in ("predicate", "ordering", "signedness", "flush_to_zero", "propagate_nan", "mode"):
-        if key in operation.attributes:
-            words.append(key if operation.attributes[key] is True else str(operation.attributes[key]))
+    first = ("predicate", "ordering", "signedness")
+    for key in (*first, *sorted(set(operation.attributes) - set(first) - _PLACED - NO_MEANING)):
+        found = operation.attributes.get(key)
+        if found is not None and found is not False:
+            words.append(key if found is True else f"{key}={found}" if key == "dim" else str(found))
     rounding = operation.word("rounding")
-    if rounding and rounding not in _DEFAULT_ROUNDING:
+    if rounding and rounding != _DEFAULT_ROUNDING.get(operation.name, "nearest_even"):
         words.append(f"rounding<{rounding}>")
-    if rounding == "zero" and operation.name not in {"divi", "ftoi"}:
-        words.append("rounding<zero>")
-    if "dim" in operation.attributes:
-        words.append(f"dim={operation.attributes['dim']}")
     overflow = operation.word("overflow")
     if overflow and overflow != "none":
-        raise Unsupported(f"{operation.name} that promises {overflow}", operation.location)
+        if operation.name != "trunci":
+            raise Unsupported(f"{operation.name} that promises {overflow}", operation.location)
+        words.append(overflow)
     return " ".join(words)
+
+
+def _used(entry: Entry) -> frozenset[int]:
+    """Numbers of the values that some operation takes."""
+    return frozenset(value.number for operation in walk(entry.body) for value in operation.operands)
 
 
 def tile_of(type_: Type) -> tuple[Shape, str]:

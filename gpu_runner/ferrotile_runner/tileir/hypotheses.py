@@ -9,6 +9,7 @@ Texts that `parse` reads (block ids are the Rust launch's unless `python` is wri
     python bid.y = 32 * bid.z + bid.y a grid axis split in the Rust launch
     grid.x = cdiv(M, 128) * cdiv(N, 128)
     bid.y < 32                        also with an extent: bid.x < R
+    N <= 1024
     extents >= 1
     index arithmetic does not overflow
     out is contiguous                 over the axes that its Rust parameter merges
@@ -63,6 +64,8 @@ class Hypotheses:
     grid: Mapping[Axis, Expression] = field(default_factory=dict)
     below: tuple[tuple[str, Expression], ...] = ()
     """(`bid.y`, bound): the block id is smaller than the bound."""
+    at_most: tuple[tuple[str, int], ...] = ()
+    """(symbol, bound): the extent is no larger."""
     contiguous: frozenset[str] = frozenset()
     positive_extents: bool = False
     no_overflow: bool = False
@@ -183,6 +186,8 @@ def _with(h: Hypotheses, text: str) -> Hypotheses:
         return replace(h, below=(*h.below, (match[1], expression(match[2]))))
     if match := re.fullmatch(r"cdiv\((\w+), ?(\d+)\) = 1", text):
         return replace(h, extent_leq=(*h.extent_leq, (match[1], int(match[2]))))
+    if match := re.fullmatch(r"([A-Za-z_]\w*) <= (\d+)", text):
+        return replace(h, at_most=(*h.at_most, (match[1], int(match[2]))))
     if match := re.fullmatch(r"([A-Za-z_]\w*) = (\d+)", text):
         return replace(h, extents={**h.extents, match[1]: int(match[2])})
     raise HypothesisError(f"{text!r} states no fact that is known here")

@@ -2,92 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ferrotile_runner.tileir.memory import LoopFrame
 from ferrotile_runner.tileir.simplify import Rewriter
-from ferrotile_runner.tileir.terms import Term, value_of
-from ferrotile_runner.tileir.trace import Fact, Path
+from ferrotile_runner.tileir.terms import Term, subterms, value_of
+from ferrotile_runner.tileir.trace import Fact, Path, Summary
 
 Range = tuple[Term, Term]
+Summaries = Mapping[int, Summary]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a condition is asked for: its way, the loops around it, and ranges of loops that are known to run."""
+
+    path: Path
+    loops: tuple[LoopFrame, ...]
+    nonempty: frozenset[Range] = frozenset()
 
 
 @dataclass(slots=True)
 class Implication:
-    """Facts of the Python, by condition. A fact holds where the Python does its access: under the fact's path, in
-    every iteration of its loops."""
+    """Facts of one program, by condition, asked for at places of the other. A fact holds where the first program does
+    its access: under the fact's path, in every round of its loops that is made."""
 
     rewriter: Rewriter
+    own: Summaries
+    others: Summaries
     facts: dict[Term, list[Fact]] = field(default_factory=dict)
     bounds: dict[Term, list[Fact]] = field(default_factory=dict)
     """Upper limit -> facts `x < limit`."""
+    variables: dict[Term, frozenset[tuple[str, int]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rewriter: Rewriter, facts: Sequence[Fact]) -> Implication:
-        made = cls(rewriter)
+    def of(cls, rewriter: Rewriter, facts: Sequence[Fact], own: Summaries, others: Summaries) -> Implication:
+        """`own`, `others`: the loops of the program that the facts are of, and of the one that asks."""
+        made = cls(rewriter, own, others)
         for fact in facts:
             made.facts.setdefault(fact.condition, []).append(fact)
             if fact.condition.is_op("cmpi", "less_than"):
                 made.bounds.setdefault(fact.condition.args[1], []).append(fact)
         return made
 
-    def holds(
-        self, condition: Term, path: Path, loops: tuple[LoopFrame, ...], nonempty: frozenset[Range] = frozenset()
-    ) -> bool:
-        """Whether `condition` must be true at a place in the Rust reached by `path`, inside `loops`."""
+    def holds(self, condition: Term, path: Path, loops: tuple[LoopFrame, ...]) -> bool:
+        """Whether `condition` must be true at a place reached by `path`, inside `loops`."""
+        return self._holds(condition, _Place(path, loops))
+
+    def _holds(self, condition: Term, place: _Place) -> bool:
         known = value_of(condition)
         if known is not None:
             return known == 1
         if condition.op == "andi":
-            return all(self.holds(part, path, loops, nonempty) for part in condition.args)
+            return all(self._holds(part, place) for part in condition.args)
         if condition.op == "ori":
-            return self._either(condition, path, loops, nonempty)
-        if (condition, True) in path:
+            return self._either(condition, place)
+        if (condition, True) in place.path or (self.rewriter.negation(condition, condition.shape), False) in place.path:
             return True
-        inductions = frozenset(frame.induction for frame in loops)
-        if any(self._applies(fact, path, inductions, nonempty) for fact in self.facts.get(condition, ())):
+        if condition.op == "nonzero" and self._divides(condition.args[0], place):
             return True
-        return condition.is_op("cmpi", "less_than") and self._last(condition, path, inductions, nonempty)
+        if any(self._applies(fact, place) for fact in self.facts.get(condition, ())):
+            return True
+        return condition.is_op("cmpi", "less_than") and self._last(condition, place)
 
-    def _either(self, condition: Term, path: Path, loops: tuple[LoopFrame, ...], nonempty: frozenset[Range]) -> bool:
+    def _divides(self, divisor: Term, place: _Place) -> bool:
+        """A divisor that a condition on the way keeps from being 0."""
+        zero = self.rewriter.store.const(0, divisor.shape, divisor.element)
+        return any(
+            (self.rewriter.compare(f"{predicate} signed", (zero, divisor), divisor.shape), taken) in place.path
+            for predicate, taken in (("not_equal", True), ("equal", False), ("less_than", True))
+        )
+
+    def _either(self, condition: Term, place: _Place) -> bool:
         parts = condition.args
-        if any(self.holds(part, path, loops, nonempty) for part in parts):
+        if any(self._holds(part, place) for part in parts):
             return True
         for part in parts:  # not (upper <= lower): the loop runs
             if part.is_op("cmpi", "less_than_or_equal"):
                 upper, lower = part.args
                 others = [other for other in parts if other is not part]
-                runs = nonempty | {(lower, upper)}
-                if any(self.holds(other, path, loops, runs) for other in others):
+                runs = _Place(place.path, place.loops, place.nonempty | {(lower, upper)})
+                if any(self._holds(other, runs) for other in others):
                     return True
         return False
 
-    def _runs(self, induction: Term, nonempty: frozenset[Range]) -> bool:
+    def _runs(self, induction: Term, place: _Place) -> bool:
+        if induction.op != "iv":
+            return True  # `loop`
         lower, upper, _ = induction.args
-        decided = self.rewriter.decided("less_than", lower, upper)
-        return decided is True or (lower, upper) in nonempty
+        return self.rewriter.decided("less_than", lower, upper) is True or (lower, upper) in place.nonempty
 
-    def _applies(
-        self, fact: Fact, path: Path, inductions: frozenset[Term], nonempty: frozenset[Range], apart: Term | None = None
+    def _applies(self, fact: Fact, place: _Place, apart: Term | None = None) -> bool:
+        """Whether the first program gets to the fact's place whenever the other gets to ours."""
+        if not fact.path <= place.path:
+            return False
+        terms = (fact.condition, *(condition for condition, _ in fact.path))
+        mentioned = frozenset[tuple[str, int]]().union(*map(self._mentions, terms))
+        return all(self._same_round(frame, mentioned, place, apart) for frame in fact.loops)
+
+    def _same_round(
+        self, frame: LoopFrame, mentioned: frozenset[tuple[str, int]], place: _Place, apart: Term | None
     ) -> bool:
-        """Whether the Python gets to the fact's place whenever the Rust gets to ours."""
-        return fact.path <= path and all(
-            frame.induction in inductions or frame.induction is apart or self._runs(frame.induction, nonempty)
-            for frame in fact.loops
-        )
+        depth = frame.induction.data if isinstance(frame.induction.data, int) else 0
+        mine = self.own.get(frame.ordinal)
+        carried = bool({("carry", depth), ("turn", depth)} & mentioned)
+        for other in place.loops:
+            theirs = self.others.get(other.ordinal)
+            if other.induction is not frame.induction or mine is None or theirs is None:
+                continue
+            if mine.term is theirs.term or (mine.counted and not mine.stops and not carried):
+                return True
+        if frame.induction is apart:
+            return not carried
+        # Its variables are no one else's, and it makes at least one round.
+        return not carried and ("iv", depth) not in mentioned and self._runs(frame.induction, place)
 
-    def _last(self, condition: Term, path: Path, inductions: frozenset[Term], nonempty: frozenset[Range]) -> bool:
+    def _mentions(self, term: Term) -> frozenset[tuple[str, int]]:
+        """Variables of loops in a term, by kind and depth of the loop."""
+        known = self.variables.get(term)
+        if known is None:
+            found = set[tuple[str, int]]()
+            for item in subterms(term):
+                if item.op in {"iv", "turn"} and isinstance(item.data, int):
+                    found.add((item.op, item.data))
+                elif item.op == "carry" and isinstance(item.data, tuple) and isinstance(item.data[0], int):
+                    found.add(("carry", item.data[0]))
+            known = self.variables[term] = frozenset(found)
+        return known
+
+    def _last(self, condition: Term, place: _Place) -> bool:
         """`upper - 1 < limit` or `lower < limit`, from `k < limit` for every k of a loop that runs."""
-        place, limit = condition.args
+        value, limit = condition.args
         integers = self.rewriter.integers
         for fact in self.bounds.get(limit, ()):
             variable = fact.condition.args[0]
-            if not any(frame.induction is variable for frame in fact.loops) or not self._runs(variable, nonempty):
+            frame = next((frame for frame in fact.loops if frame.induction is variable), None)
+            if frame is None or variable.op != "iv" or not self._runs(variable, place):
                 continue
             lower, upper, step = variable.args
             last = integers.subtract(upper, self.rewriter.store.const(1, upper.shape, upper.element))
-            ends = place is lower or (place is last and value_of(step) == 1)
-            if ends and self._applies(fact, path, inductions, nonempty, variable):
+            mine = self.own.get(frame.ordinal)
+            all_rounds = mine is not None and not mine.stops
+            depth = variable.data if isinstance(variable.data, int) else 0
+            ways = frozenset[tuple[str, int]]().union(*(self._mentions(condition) for condition, _ in fact.path))
+            if {("iv", depth), ("carry", depth)} & (ways | self._mentions(limit)):
+                continue
+            ends = value is lower or (value is last and value_of(step) == 1 and all_rounds)
+            if ends and self._applies(fact, place, variable):
                 return True
         return False

@@ -35,9 +35,35 @@ class Arithmetic:
 
     store: Store
     facts: Facts
+    indices: dict[Term, bool] = field(default_factory=dict)
+    """Which terms are index arithmetic; see `is_index`."""
 
-    def no_overflow(self) -> bool:
-        return self.facts.no_overflow and self.store.use(OVERFLOW)
+    def no_overflow(self, term: Term) -> bool:
+        """H6, which speaks of index arithmetic alone: a launcher cannot bound what arrays hold."""
+        return self.facts.no_overflow and self.is_index(term) and self.store.use(OVERFLOW)
+
+    def is_index(self, t: Term) -> bool:
+        """Whether the value is made of the launch's words, block ids, lanes and loop variables only, or kept between
+        two such values."""
+        known = self.indices.get(t)
+        if known is None:
+            known = self.indices[t] = self._is_index(t)
+        return known
+
+    def _is_index(self, t: Term) -> bool:
+        match t.op:
+            case "const" | "bid" | "grid" | "iota" | "param" | "fresh":
+                return True
+            case "maxi":  # max(min(x, a), b), with any x
+                low = [arg for arg in t.args if self.is_index(arg)]
+                high = [arg for arg in t.args if arg.op == "mini" and any(map(self.is_index, arg.args))]
+                return bool(low) and (len(low) == len(t.args) or bool(high))
+            case "poly" | "div" | "cdiv" | "mini" | "exti" | "map" | "iv" | "tiles" | "divi" | "remi":
+                return all(map(self.is_index, t.args))
+            case "select":
+                return all(map(self.is_index, t.args[1:]))
+            case _:
+                return False
 
     def polynomial(self, term: Term) -> Polynomial:
         """`term` as a polynomial; a term of another kind is a monomial of its own."""
@@ -109,7 +135,7 @@ class Arithmetic:
         match t.op:
             case "const":
                 return (value_of(t) or 0) >= 0
-            case "bid" | "grid" | "iota":
+            case "bid" | "grid" | "iota" | "tiles" | "fresh":
                 return True
             case "param":
                 return isinstance(t.data, tuple) and t.data[0] in {"dim", "stride"}
@@ -133,7 +159,7 @@ class Arithmetic:
     def _nonnegative_sum(self, t: Term) -> bool:
         p = decode(t)
         if all(c > 0 and all(self.nonnegative(atom) for atom in m) for m, c in p.items()):
-            return self.no_overflow()
+            return self.no_overflow(t)
         if self.positive(t):
             return True
         for m, c in p.items():  # a - b*(a/b) is in [0, b)
@@ -160,7 +186,7 @@ class Arithmetic:
     def _positive_product(self, t: Term) -> bool:
         p = decode(t)
         ((first, coefficient), *others) = p.items()
-        return not others and coefficient > 0 and all(map(self.positive, first)) and self.no_overflow()
+        return not others and coefficient > 0 and all(map(self.positive, first)) and self.no_overflow(t)
 
     def _last_group(self, t: Term) -> bool:
         """t = a - g*(x/(g*b)) with 0 <= x < a*b: then t >= 1, for g*(x/(g*b))*b <= x < a*b."""
@@ -171,7 +197,7 @@ class Arithmetic:
             a = self.subtract(t, self.scale(m[0], c))
             for bound in self.upper_bounds(x):
                 if self.multiply(a, group) is self.scale(bound, -c) and self.nonnegative(x):
-                    return self.no_overflow()
+                    return self.no_overflow(t)
         return False
 
     def upper_bounds(self, x: Term) -> list[Term]:
@@ -190,6 +216,7 @@ class Arithmetic:
         if known is not None:
             return known
         if t in self.facts.limits:
+            self.store.use(f"{t.data[-1] if isinstance(t.data, tuple) else t} <= {self.facts.limits[t]}")
             return self.facts.limits[t]
         match t.op:
             case "div" | "cdiv":
@@ -256,6 +283,12 @@ def decode(term: Term) -> Polynomial:
         for places, coefficient in term.data:
             found[tuple(term.args[place] for place in places)] = coefficient
     return found
+
+
+def without(product: Monomial, atom: Term) -> Monomial:
+    """A product without one of its factors."""
+    at = product.index(atom)
+    return product[:at] + product[at + 1 :]
 
 
 def monomial(*atoms: Term) -> Monomial:

@@ -1,69 +1,79 @@
-"""Order of conflicting accesses (rules M6, M7): tokens or different tiles, never a data dependence."""
+"""Order of conflicting accesses (rules M6, M7, M9): tokens or different tiles, never a data dependence."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ferrotile_runner.tileir.memory import Access, Before
+from ferrotile_runner.tileir.memory import Access, Before, Marker
 from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, value_of
+from ferrotile_runner.tileir.trace import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Unordered:
-    """`earlier` comes before `later` in the program, and nothing keeps it so in the machine."""
+class Conflict:
+    """`earlier` comes before `later` in the program; `ordered`: tokens or their tiles keep it so in the machine."""
 
     earlier: Access
     later: Access
-    across_iterations: bool
+    across_rounds: bool
+    ordered: bool
+
+    @property
+    def key(self) -> tuple[Term, Term, bool]:
+        """The same for the two programs of a proof."""
+        return (self.earlier.value, self.later.value, self.across_rounds)
 
 
-def unordered(rewriter: Rewriter, accesses: Sequence[Access], carried: Mapping[int, Before]) -> list[Unordered]:
-    """Pairs of one array, at least one a write. `carried`: loop -> accesses behind the token it passes on."""
-    found: list[Unordered] = []
+def conflicts(
+    rewriter: Rewriter, accesses: Sequence[Access], carried: Mapping[Marker, Before], shared: frozenset[Term]
+) -> Iterator[Conflict]:
+    """Pairs whose order can be seen: of one array, at least one a write; and of a synchronising access and one of an
+    array in `shared`, which other blocks may synchronise on."""
     for later_number, later in enumerate(accesses):
         for earlier_number, earlier in enumerate(accesses):
-            if earlier.base is not later.base or earlier.kind == later.kind == "load":
+            same = earlier.base is later.base and (earlier.writes or later.writes)
+            if not same and not _synchronised(earlier, later, shared):
                 continue
-            if earlier.kind == later.kind == "atomic":
-                continue
-            if (
-                earlier_number < later_number
-                and earlier_number not in later.before
-                and not exclusive(earlier, later)
-                and not different(rewriter, earlier, later)
-            ):
-                found.append(Unordered(earlier, later, False))
+            if earlier_number < later_number and not exclusive(earlier.path, later.path):
+                ordered = earlier_number in later.before or (same and different(rewriter, earlier, later))
+                yield Conflict(earlier, later, False, ordered)
             for frame in later.loops:
-                if frame not in earlier.loops or _carried(frame.ordinal, earlier_number, later.before, carried):
+                if frame not in earlier.loops:
                     continue
-                outer = frozenset(f.induction for f in later.loops[: later.loops.index(frame)])
-                if not _own_tile(rewriter, earlier, later, frame.induction, outer):
-                    found.append(Unordered(earlier, later, True))
-    return found
+                ordered = any(
+                    earlier_number in carried.get(marker, frozenset())
+                    for marker in later.before
+                    if not isinstance(marker, int) and marker[1] == frame.ordinal
+                )
+                if not ordered and same:
+                    outer = frozenset(f.induction for f in later.loops[: later.loops.index(frame)])
+                    ordered = _own_tile(rewriter, earlier, later, frame.induction, outer)
+                yield Conflict(earlier, later, True, ordered)
 
 
-def exclusive(a: Access, b: Access) -> bool:
-    """On different sides of one `if`, in one iteration."""
-    return any((condition, not taken) in b.path for condition, taken in a.path)
+def _synchronised(earlier: Access, later: Access, shared: frozenset[Term]) -> bool:
+    return (later.releases and earlier.base in shared) or (earlier.acquires and later.base in shared)
 
 
-def _carried(loop: int, earlier: int, before: Before, carried: Mapping[int, Before]) -> bool:
-    passed = carried.get(loop, frozenset())
-    return ("carried", loop) in before and ("carried", loop) in passed and earlier in passed
+def exclusive(a: Path, b: Path) -> bool:
+    """On different sides of one `if`, in one round."""
+    return any((condition, not taken) in b for condition, taken in a)
 
 
 def different(rewriter: Rewriter, a: Access, b: Access) -> bool:
     """Tiles of one partition whose indices differ by a constant on some axis."""
-    if a.view is None or b.view is None or a.view.key != b.view.key:
+    if a.view is None or b.view is None or a.view.key != b.view.key or not a.view.is_partition:
         return False
     return any(bool(value_of(rewriter.integers.subtract(x, y))) for x, y in zip(a.index, b.index, strict=True))
 
 
 def _own_tile(rewriter: Rewriter, a: Access, b: Access, induction: Term, outer: frozenset[Term]) -> bool:
-    """Both accesses use the same tile in an iteration, and each iteration another one."""
+    """Both accesses use the same tile in a round, and each round another one."""
     if a.view is None or b.view is None or a.view.key != b.view.key or a.index != b.index:
+        return False
+    if not a.view.is_partition or induction.op != "iv":
         return False
     integers = rewriter.integers
     for place in a.index:
@@ -71,7 +81,7 @@ def _own_tile(rewriter: Rewriter, a: Access, b: Access, induction: Term, outer: 
         step = p.get((induction,), 0)
         others = (atom for m in p if m != (induction,) for atom in m)
         if step and abs(step) < 1 << 15 and not any(_varies(atom, outer) for atom in others):
-            return integers.no_overflow() or step == 1
+            return step == 1 or integers.no_overflow(place)
         if place.op == "div" and place.args[0] is induction and not _varies(place.args[1], outer):
             rest = integers.subtract(induction, integers.multiply(place, place.args[1]))
             if rest in a.index:
@@ -80,9 +90,74 @@ def _own_tile(rewriter: Rewriter, a: Access, b: Access, induction: Term, outer: 
 
 
 def _varies(atom: Term, outer: frozenset[Term]) -> bool:
-    """Whether the atom may change between iterations: all but loop variables of loops further out may."""
+    """Whether the atom may change between rounds: all but loop variables of loops further out may."""
     if atom.op == "iv":
         return atom not in outer
-    if atom.op in {"load", "load_ptr", "carry", "atomic", "for", "if"}:
+    if atom.op in {"load", "load_ptr", "carry", "turn", "atomic", "for", "loop", "if", "entered", "undetermined"}:
         return True
     return any(_varies(arg, outer) for arg in atom.args)
+
+
+# Tokens that loops carry
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """How a round ends: what the tokens that it passes on stand behind, after how many accesses, on which way."""
+
+    tokens: tuple[Before, ...]
+    position: int
+    path: Path
+
+    def makes(self, number: int, access: Access) -> bool:
+        """Whether a round that ends so may have made an access."""
+        return number < self.position and not exclusive(access.path, self.path)
+
+
+def behind_rounds(
+    loop: int, tokens: Sequence[int], rounds: Sequence[Round], inner: Sequence[Access], first: int
+) -> dict[int, Before]:
+    """For each carried token the accesses of *all* earlier rounds that it stands behind: the greatest sets with
+    "passed on by the last round, and by some token of the round before, and so on"."""
+    found: dict[int, Before] = {k: frozenset(range(first, first + len(inner))) for k in tokens}
+    while True:
+        smaller = {
+            k: frozenset(n for n in found[k] if all(_kept(loop, n, k, way, inner, first, found) for way in rounds))
+            for k in tokens
+        }
+        if smaller == found:
+            return found
+        found = smaller
+
+
+def _kept(
+    loop: int, number: int, k: int, way: Round, inner: Sequence[Access], first: int, found: Mapping[int, Before]
+) -> bool:
+    if k >= len(way.tokens):
+        return False
+    passed = way.tokens[k]
+    if number not in passed and way.makes(number, inner[number - first]):
+        return False
+    return any(("carried", loop, j) in passed and number in found[j] for j in found)
+
+
+def behind_results(
+    loop: int,
+    k: int,
+    stops: Sequence[Round],
+    found: Mapping[int, Before],
+    inner: Sequence[Access],
+    first: int,
+) -> Before:
+    """What a token stands behind that a `loop` gives when it breaks."""
+    ways: list[Before] = []
+    for way in stops:
+        passed = way.tokens[k] if k < len(way.tokens) else frozenset()
+        outside = frozenset(item for item in passed if _is_outside(item, loop, first))
+        kept = (n for n in range(first, first + len(inner)) if _kept(loop, n, k, way, inner, first, found))
+        ways.append(outside | frozenset(kept))
+    return frozenset[int | Marker].intersection(*ways) if ways else frozenset()
+
+
+def _is_outside(item: int | Marker, loop: int, first: int) -> bool:
+    return item < first if isinstance(item, int) else item[1] != loop

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ferrotile_runner.tileir import shapes
-from ferrotile_runner.tileir.integers import Arithmetic, decode, monomial
+from ferrotile_runner.tileir import argmax, shapes, widths
+from ferrotile_runner.tileir.integers import Arithmetic, decode, monomial, without
 from ferrotile_runner.tileir.literals import convert_float, integer_to_float
 from ferrotile_runner.tileir.terms import Shape, Store, Term, is_integer, value_of, wrap
 
+_BINDERS = frozenset({"for", "loop", "reduce", "scan", "effect"})
 SWAPPED = {"greater_than": "less_than", "greater_than_or_equal": "less_than_or_equal"}
+OPPOSITE = {
+    "less_than": "less_than_or_equal",
+    "less_than_or_equal": "less_than",
+    "equal": "not_equal",
+    "not_equal": "equal",
+}
+"""With the operands of the first two exchanged."""
 
 
 @dataclass(slots=True)
@@ -47,10 +55,14 @@ class Rewriter:
             case "xori" if element == "i1":
                 return self.exclusive(args, shape)
             case "andi" | "ori" | "xori" | "mulhii":
-                return self.store.term(op, data, by_number(args), shape, element)
+                return self.bitwise(op, data, args, shape, element)
             case "select":
                 return self.select(args, shape, element)
-            case "exti" | "trunci" | "itof" | "ftof" | "bitcast":
+            case "exti":
+                return widths.extend(self, data, args[0], shape, element)
+            case "trunci":
+                return widths.truncate(self, data, args[0], shape, element)
+            case "itof" | "ftof" | "bitcast":
                 return self.conversion(op, data, args[0], shape, element)
             case _:
                 return self.store.term(op, data, args, shape, element)
@@ -88,7 +100,16 @@ class Rewriter:
             rest = self.integers.build({m: c for m, c in p.items() if c % y}, shape, element)
             if len(p) > 1 and self.integers.nonnegative(rest) and self.integers.is_below(rest, b):
                 whole = self.integers.build({m: c // y for m, c in p.items() if c % y == 0}, shape, element)
-                if whole is not rest and self.integers.nonnegative(whole) and self.integers.no_overflow():
+                if whole is not rest and self.integers.nonnegative(whole) and self.integers.no_overflow(a):
+                    return whole
+        if op == "div" and y is None and a.op == "poly":  # the same for a divisor that is a term
+            p = decode(a)
+            multiples = {m: c for m, c in p.items() if m.count(b) == 1}
+            rest = self.integers.build({m: c for m, c in p.items() if b not in m}, shape, element)
+            whole = self.integers.build({without(m, b): c for m, c in multiples.items()}, shape, element)
+            if multiples and all(m.count(b) < 2 for m in p) and self.integers.nonnegative(rest):
+                bounded = self.integers.is_below(rest, b) and self.integers.nonnegative(whole)
+                if bounded and self.integers.no_overflow(a):
                     return whole
         if op == "div" and self.integers.nonnegative(a) and self.integers.is_below(a, b):
             return self.store.const(0, shape, element)
@@ -126,6 +147,11 @@ class Rewriter:
             zero = self.store.const(0, a.shape, a.element)
             low = self.compare("less_than_or_equal signed", (zero, a), shape)
             return self.connective("andi", (low, self.compare(f"{predicate} signed", (a, b), shape)), shape)
+        alike = widths.stripped(self, predicate, "unsigned" in rest, a, b)
+        if alike is not None and alike[0] and predicate not in {"equal", "not_equal"}:
+            return self.compare(f"{predicate} unsigned", (alike[1], alike[2]), shape)
+        if alike is not None:
+            a, b = alike[1], alike[2]
         narrow = (self.narrow(a), self.narrow(b)) if a.element == "i64" else (None, None)
         if narrow[0] is not None and narrow[1] is not None and narrow[0].element == narrow[1].element:
             a, b = narrow[0], narrow[1]
@@ -162,15 +188,28 @@ class Rewriter:
             return self.store.const(known, t.shape, "i32") if abs(known) < 1 << 31 else None
         if t.op == "exti" and t.data == "signed":
             return t.args[0] if t.args[0].element == "i32" else None
-        if t.op != "poly" or not self.integers.facts.no_overflow:
+        if t.op != "poly" or not self.integers.no_overflow(t):
             return None
         if any(atom.op != "exti" or atom.data != "signed" or atom.args[0].element != "i32" for atom in t.args):
             return None
-        self.integers.no_overflow()
         p = {monomial(*(atom.args[0] for atom in m)): c for m, c in decode(t).items()}
         return self.integers.build(p, t.shape, "i32")
 
     # booleans
+
+    def bitwise(self, op: str, data: str, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
+        """Commutative bit operations and the high half of a product; all ones and zero are dropped or absorb."""
+        x, y = (value_of(arg) for arg in args)
+        if x is not None and y is not None and op != "mulhii":
+            value = x & y if op == "andi" else x | y if op == "ori" else x ^ y
+            return self.store.const(wrap(value, element), shape, element)
+        for known, other in ((x, args[1]), (y, args[0])):
+            match op, known:
+                case ("andi", -1) | ("ori", 0) | ("xori", 0):
+                    return other
+                case ("andi", 0) | ("ori", -1):
+                    return self.store.const(wrap(known or 0, element), shape, element)
+        return self.store.term(op, data, by_number(args), shape, element)
 
     def connective(self, op: str, args: tuple[Term, ...], shape: Shape) -> Term:
         """Conjunctions and disjunctions are sets."""
@@ -194,7 +233,20 @@ class Rewriter:
             return self.store.const(x ^ y, shape, "i1")
         if 0 in (x, y):
             return a if y == 0 else b
+        if 1 in (x, y):
+            return self.negation(a if y == 1 else b, shape)
         return self.store.term("xori", "", by_number(args), shape, "i1")
+
+    def negation(self, a: Term, shape: Shape) -> Term:
+        """Of an integer comparison the opposite one; floats have NaN."""
+        one = self.store.const(1, shape, "i1")
+        if a.op == "xori" and one in a.args:
+            return a.args[0] if a.args[1] is one else a.args[1]
+        if a.op == "cmpi" and isinstance(a.data, str):
+            predicate, _, rest = a.data.partition(" ")
+            left, right = a.args if predicate in {"equal", "not_equal"} else (a.args[1], a.args[0])
+            return self.compare(f"{OPPOSITE[predicate]} {rest or 'signed'}", (left, right), shape)
+        return self.store.term("xori", "", by_number((a, one)), shape, "i1")
 
     def select(self, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
         c, a, b = args
@@ -213,24 +265,30 @@ class Rewriter:
         if a.op == "select" and a.args[2] is b:
             both = self.connective("andi", (c, a.args[0]), shape)
             return self.select((both, a.args[1], b), shape, element)
+        if element == "i32" and (index := argmax.of_select(self, (c, a, b))) is not None:
+            return index
         return self.store.term("select", "", (c, a, b), shape, element)
 
     def under(self, a: Term, condition: Term) -> Term:
         """`a` where `condition` holds: x < v makes min(x, v - 1) x, and 0 <= x makes max(x, 0) x."""
-        facts: dict[Term, Term] = {}
+        lanes: dict[Term, Term] = {}
+        whole: dict[Term, Term] = {}
         for fact in condition.args if condition.op == "andi" else (condition,):
-            if fact.op != "cmpi":
+            if fact.op != "cmpi" or "unsigned" in str(fact.data):
                 continue
             x, y = fact.args
             for small, large in self.scalars(x, y):
+                facts = lanes if small is x and small.shape else whole
                 if fact.data == "less_than":
                     one = self.store.const(1, large.shape, large.element)
                     last = self.integers.subtract(large, one)
                     facts[self.extremum("mini", (small, last), small.shape, small.element)] = small
                 elif fact.data == "less_than_or_equal" and value_of(small) == 0:
                     facts[self.extremum("maxi", (small, large), large.shape, large.element)] = large
-        facts = {old: new for old, new in facts.items() if old is not new and old.op in {"mini", "maxi"}}
-        return self.rebuild(a, facts) if facts else a
+        for facts, deep in ((whole, True), (lanes, False)):
+            kept = {old: new for old, new in facts.items() if old is not new and old.op in {"mini", "maxi"}}
+            a = self.rebuild(a, kept, deep) if kept else a
+        return a
 
     def scalars(self, x: Term, y: Term) -> list[tuple[Term, Term]]:
         """The compared pair, and the scalars that it holds on every lane."""
@@ -249,37 +307,32 @@ class Rewriter:
         value: int | None = None
         if known is not None:
             match op:
-                case "exti" if a.element.startswith("i"):
-                    bits = int(a.element[1:])
-                    value = known & ((1 << bits) - 1) if "unsigned" in data else known
-                    if a.element == "i1" and "unsigned" not in data:
-                        value = -known
-                case "trunci" if is_integer(element):
-                    value = wrap(known, element)
                 case "itof" if "unsigned" not in data and is_integer(a.element):
                     value = integer_to_float(known, element)
                 case "ftof" if "rounding" not in data or "nearest_even" in data:
                     value = convert_float(known, a.element, element)
         if value is not None:
             return self.store.const(value, shape, element)
-        if op == "exti" and data == "signed" and a.op == "poly" and self.integers.no_overflow():
-            p = {
-                monomial(*(self.conversion(op, data, atom, atom.shape, element) for atom in m)): c
-                for m, c in decode(a).items()
-            }
-            return self.integers.build(p, shape, element)
         return self.store.term(op, data, (a,), shape, element)
 
-    def rebuild(self, term: Term, replace: dict[Term, Term], memo: dict[Term, Term] | None = None) -> Term:
-        """`term` with some sub-terms exchanged, simplified again. Opaque leaves are rebuilt as they are."""
+    def rebuild(self, term: Term, replace: dict[Term, Term], deep: bool, memo: dict[Term, Term] | None = None) -> Term:
+        """`term` with some sub-terms exchanged, simplified again.
+
+        What holds lane by lane is used in element-wise operations only (not `deep`): other operations mix lanes. What
+        binds variables is left as it is: they are others there, whatever their names."""
         memo = {} if memo is None else memo
         if term in replace:
             return replace[term]
         if term in memo:
             return memo[term]
         result = term
-        if term.args:
-            args = tuple(self.rebuild(arg, replace, memo) for arg in term.args)
+        passes = shapes.is_elementwise(term) or term.op == "poly"
+        if term.op == "load_ptr" and not deep:  # lane by lane in its offset; the state is another time's
+            base, offset, state = term.args
+            moved = self.rebuild(offset, replace, deep, memo)
+            result = self.store.term("load_ptr", term.data, (base, moved, state), term.shape, term.element)
+        elif term.args and (passes or (deep and term.op not in _BINDERS)):
+            args = tuple(self.rebuild(arg, replace, deep, memo) for arg in term.args)
             if any(new is not old for new, old in zip(args, term.args, strict=True)):
                 result = self.again(term, args)
         result = replace.get(result, result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ferrotile_runner.tileir.memory import Access, Before, LoopFrame, View
+from ferrotile_runner.tileir.memory import Access, Before, LoopFrame, Marker, View
 from ferrotile_runner.tileir.model import Location
 from ferrotile_runner.tileir.terms import Term
 
@@ -22,7 +22,7 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A condition that stops the program when false, after `position` accesses."""
+    """A condition that stops the program when false."""
 
     condition: Term
     path: Path
@@ -60,6 +60,16 @@ class Loaded:
     semantics: str
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a loop is, once its body is known: `term` is the same for loops that do the same rounds with the same
+    values; `stops` = rounds may be left out (an early exit); `counted` = the rounds are those of a `for`."""
+
+    term: Term
+    stops: bool
+    counted: bool
+
+
 PadKey = tuple[object, ...]
 
 
@@ -73,7 +83,9 @@ class Trace:
     obligations: list[Obligation] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     states: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
-    carried: dict[int, Before] = field(default_factory=dict)
+    carried: dict[Marker, Before] = field(default_factory=dict)
+    """Carried token -> the accesses of all earlier rounds that it stands behind."""
+    summaries: dict[int, Summary] = field(default_factory=dict)
     paddings: dict[PadKey, str | None] = field(default_factory=dict)
     occurrences: dict[PadKey, int] = field(default_factory=dict)
     loaded: dict[Term, Loaded] = field(default_factory=dict)
@@ -89,12 +101,28 @@ class Trace:
         lists = (self.effects, self.accesses, self.assertions, self.obligations, self.facts)
         return (*(len(items) for items in lists), self.loop_count)
 
-    def rollback(self, mark: tuple[int, ...], states: dict[Term, tuple[Term, ...]], seen: dict[PadKey, int]) -> None:
+    def memory(self) -> Memory:
+        """What is to be put back when a body is evaluated again."""
+        return Memory(dict(self.states), dict(self.occurrences))
+
+    def rollback(self, mark: tuple[int, ...], memory: Memory) -> None:
         del self.effects[mark[0] :]
         del self.accesses[mark[1] :]
         del self.assertions[mark[2] :]
         del self.obligations[mark[3] :]
         del self.facts[mark[4] :]
         self.loop_count = mark[5]
-        self.states = dict(states)
-        self.occurrences = dict(seen)
+        self.states = dict(memory.states)
+        self.occurrences = dict(memory.occurrences)
+
+    def state(self, base: Term) -> tuple[Term, ...]:
+        """The effects on an array so far."""
+        return self.states.get(base, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A copy of a trace's states."""
+
+    states: dict[Term, tuple[Term, ...]]
+    occurrences: dict[PadKey, int]

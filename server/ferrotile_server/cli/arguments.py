@@ -25,6 +25,9 @@ class Arguments:
     checks: str = "free"
     rungs: tuple[str, ...] = ()
     backend: str = "simulate"
+    jobs: int = 0
+    seconds: float = 0.0
+    fresh: bool = False
     verbose: bool = False
 
 
@@ -37,10 +40,30 @@ def _rungs(text: str) -> tuple[str, ...]:
     return names
 
 
-def _translation_options(parser: argparse.ArgumentParser) -> None:
+def _some_or_all(text: str) -> tuple[str, ...]:
+    """As `_rungs`; `all` are those that need no GPU."""
+    return tuple(rung for rung in RUNGS if rung != "matched") if text == "all" else _rungs(text)
+
+
+def _positive(text: str) -> float:
+    number = float(text)
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not above 0")
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not at least 1")
+    return number
+
+
+def _translation_options(parser: argparse.ArgumentParser, unsafe: tuple[str, ...] = ("proved", "never")) -> None:
     parser.add_argument("--target", default="sm_90", metavar="sm_XX", help="GPU to choose hints for (default sm_90)")
+    both = "; both: count under either" if "both" in unsafe else ""
     parser.add_argument(
-        "--unsafe", choices=("proved", "never"), default="proved", help="whether proved `unsafe` may be used"
+        "--unsafe", choices=unsafe, default="proved", help=f"whether proved `unsafe` may be used{both}"
     )
     parser.add_argument("--checks", choices=("free", "keep"), default="free", help="keep bounds checks that cost time")
 
@@ -76,6 +99,25 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--backend", choices=("simulate",), default="simulate")
     run.add_argument("--format", choices=("text", "json"), default="text")
     _translation_options(run)
+
+    coverage = commands.add_parser("coverage", help="how many kernels get how far, and why not further")
+    coverage.add_argument("paths", nargs="+", metavar="PATH")
+    coverage.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+    coverage.add_argument(
+        "--rungs",
+        type=_some_or_all,
+        default=("translated",),
+        metavar="all|RUNG,...",
+        help="how far to climb (default: translated, for which nothing is run)",
+    )
+    coverage.add_argument(
+        "-j", "--jobs", type=_count, default=0, metavar="N", help="processes at once (default: one a processor)"
+    )
+    coverage.add_argument(
+        "--seconds", type=_positive, default=120.0, metavar="S", help="the most for a kernel on a rung (default 120)"
+    )
+    coverage.add_argument("--fresh", action="store_true", help="use nothing that earlier runs found out")
+    _translation_options(coverage, ("proved", "never", "both"))
 
     explain = commands.add_parser("explain", help="what a diagnostic means and what to do")
     explain.add_argument("paths", nargs="*", metavar="FT###", help="a code; without one, all codes")

@@ -32,6 +32,10 @@ def run_command(arguments: Arguments) -> int:
             from ferrotile_server.cli import run
 
             return run.run(arguments)
+        case "coverage":
+            from ferrotile_server.cli import coverage
+
+            return coverage.run(arguments)
         case "explain":
             from ferrotile_server.cli import explain
 

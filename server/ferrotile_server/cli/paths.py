@@ -96,7 +96,10 @@ def read_sources(arguments: Sequence[str]) -> tuple[tuple[Source, ...], tuple[Pa
             continue
         if kernel is not None:
             raise PathError(f"{argument}: '{name}' is a folder; name the file that holds the kernel")
-        for file in _python_files(path):
+        files = tuple(_python_files(path))
+        if not files:
+            raise PathError(f"{name}: no Python files in this folder")
+        for file in files:
             key = (file.absolute(), None)
             if key in seen or not _may_hold_kernels(file):
                 continue

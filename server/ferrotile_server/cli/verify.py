@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from ferrotile_runner.session import Session
+from ferrotile_runner.toolchain import locate
+from ferrotile_runner.verify import Work, verify_files
+
 from ferrotile_server.application import DEFAULT_RUNGS
 from ferrotile_server.cli import json_output
 from ferrotile_server.cli.arguments import Arguments
@@ -20,15 +24,22 @@ def verify_sources(sources: Sequence[Source], arguments: Arguments) -> tuple[Row
     """Verify every kernel that the sources name. Raises `PathError` where a named kernel is not there."""
     core = application(arguments)
     work = [translate_source(core, source) for source in sources]
+    files = [Work(translated.analysis.document, translated.kernels, translated.source.name) for translated in work]
     rungs = arguments.rungs or DEFAULT_RUNGS
     rows: list[Row] = []
-    with Progress(sum(len(translated.names) for translated in work)) as progress:
-        for translated in work:
-            for name in translated.names:
-                reports = core.verify(translated.analysis, (name,), rungs, progress.step)
-                rows.extend(Row(translated.source.name, report) for report in reports)
-                progress.finish_one()
+    with Session(locate()) as session, Progress(sum(len(one.kernels) for one in files)) as progress:
+        for report in verify_files(files, rungs, session, progress.step, target=arguments.target):
+            rows.append(Row(report.file, report))
+            progress.finish_one()
     return tuple(rows)
+
+
+def exit_code(rows: Sequence[Row]) -> int:
+    """2 where this machine lacks what a rung needs, else 1 where a rung failed."""
+    if any(result.broken for row in rows for result in row.report.rungs.values()):
+        print("ferrotile: tools are missing, so rungs were skipped; see `ferrotile doctor`", file=sys.stderr)
+        return 2
+    return 1 if any(row.report.failed for row in rows) else 0
 
 
 def print_details(rows: Sequence[Row]) -> None:
@@ -70,4 +81,4 @@ def run(arguments: Arguments) -> int:
         print(f"ferrotile: {error}", file=sys.stderr)
     if errors:
         return 2
-    return 1 if any(row.report.failed for row in rows) else 0
+    return exit_code(rows)

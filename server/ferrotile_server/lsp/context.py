@@ -17,7 +17,7 @@ from ferrotile_server.lsp import convert
 from ferrotile_server.lsp.documents import Documents, OpenDocument
 from ferrotile_server.lsp.progress import ProgressTokens
 from ferrotile_server.lsp.session import Client, Settings
-from ferrotile_server.lsp.trust import Executor, RefusingExecutor
+from ferrotile_server.lsp.trust import Executor, refuse
 
 PREVIEW_SCHEME = "ferrotile-rs"
 
@@ -48,7 +48,7 @@ class Context:
         self.documents = Documents()
         self.client = Client()
         self.settings = Settings()
-        self.executor: Executor = RefusingExecutor()
+        self.executor: Executor = refuse
         self.trusted = False
         self.progress = ProgressTokens()
         self.refresh: Callable[[str], None] = lambda _: None

@@ -3,14 +3,17 @@ refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn
 
-from ferrotile_server.application import Analysis, Application
+from ferrotile_server.application import Analysis, Progress
 
 if TYPE_CHECKING:
     from ferrotile_runner.report import KernelReport
+
+Executor = Callable[[Analysis, Sequence[str], Sequence[str], Progress, Event], "Iterator[KernelReport]"]
+"""`Application.verify`, or `refuse`: the only way from the language server to code that runs."""
 
 REFUSAL = (
     "This workspace is not trusted, so its code is not run. Trust the workspace "
@@ -27,50 +30,9 @@ class MalformedTrust(ValueError):
     """`workspaceTrusted` is there and is not a boolean."""
 
 
-class Executor(Protocol):
-    """The only way from the language server to code that runs."""
-
-    def verify(
-        self,
-        analysis: Analysis,
-        kernel: str,
-        rungs: Sequence[str],
-        progress: Callable[[str], None],
-        cancel: Event,
-    ) -> tuple[KernelReport, ...]: ...
-
-
-class RefusingExecutor:
-    """Runs nothing."""
-
-    def verify(
-        self,
-        analysis: Analysis,
-        kernel: str,
-        rungs: Sequence[str],
-        progress: Callable[[str], None],
-        cancel: Event,
-    ) -> tuple[KernelReport, ...]:
-        """Raises `NotTrusted`."""
-        raise NotTrusted(REFUSAL)
-
-
-class TrustedExecutor:
-    """Runs what it is asked to run."""
-
-    def __init__(self, application: Application) -> None:
-        self._application = application
-
-    def verify(
-        self,
-        analysis: Analysis,
-        kernel: str,
-        rungs: Sequence[str],
-        progress: Callable[[str], None],
-        cancel: Event,
-    ) -> tuple[KernelReport, ...]:
-        """Climb the ladder for one kernel."""
-        return self._application.verify(analysis, (kernel,), rungs, progress, cancel)
+def refuse(*_: object) -> NoReturn:
+    """The executor of a workspace that is not trusted. Raises `NotTrusted`."""
+    raise NotTrusted(REFUSAL)
 
 
 def is_trusted(options: object) -> bool:

@@ -1,21 +1,19 @@
-// Runs the in-editor tests of the extension in a real VS Code workbench (code-server) inside headless Chromium.
-// Environment: BASE, EXT_DIR (extension folder), TESTS (file with exports.run), FOLDER, SHOTS (folder for pictures).
-// The exit status is the one that the extension host reports.
-import { existsSync } from "node:fs";
+// Runs an in-editor script in a real VS Code workbench (code-server) inside headless Chromium.
+// Environment: BASE, EXTENSION (its folder), SCRIPT (file with exports.run), FOLDER, WISH (file in which the script asks
+// for something outside the editor), SHOTS (folder for pictures). The exit status is the one that the host reports.
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { chromium } from "playwright-core";
 
-const base = process.env.BASE;
-const { EXT_DIR, TESTS, FOLDER, SHOTS, SIGNAL } = process.env;
-const authority = new URL(base).host;
-const remote = (path) => ({ scheme: "vscode-remote", authority, path });
+const { BASE, EXTENSION, SCRIPT, FOLDER, SHOTS, WISH } = process.env;
+const remote = (path) => ({ scheme: "vscode-remote", authority: new URL(BASE).host, path });
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM,
   headless: true,
   // A page that the test answers for counts as public: without this its socket to loopback is refused.
   args: ["--no-sandbox", "--disable-gpu", "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets,BlockInsecurePrivateNetworkRequests"],
 });
-const page = await browser.newPage({ viewport: { width: 1500, height: 850 } });
+const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
 
 // A built product ignores ?payload=, so the page's own configuration is changed on the way.
 await page.route((url) => url.pathname === "/", async (route) => {
@@ -24,30 +22,62 @@ await page.route((url) => url.pathname === "/", async (route) => {
   const marker = /(id="vscode-workbench-web-configuration" data-settings=")([^"]*)"/;
   const body = html.replace(marker, (_, head, json) => {
     const config = JSON.parse(json.replaceAll("&quot;", '"').replaceAll("&amp;", "&"));
-    config.developmentOptions = { ...config.developmentOptions, extensions: [remote(EXT_DIR)], extensionTestsPath: remote(TESTS) };
+    config.developmentOptions = { ...config.developmentOptions, extensions: [remote(EXTENSION)], extensionTestsPath: remote(SCRIPT) };
     return head + JSON.stringify(config).replaceAll("&", "&amp;").replaceAll('"', "&quot;") + '"';
   });
   await route.fulfill({ response, body });
 });
 
+/** Waits until two looks at the page, a second apart, are the same. */
+async function still() {
+  let before;
+  for (let look = 0; look < 10; look++) {
+    await page.waitForTimeout(1000);
+    const now = await page.screenshot({ caret: "hide" });
+    if (before?.equals(now)) return;
+    before = now;
+  }
+}
+
+async function grant(wish) {
+  const [kind, name] = wish.split(" ");
+  if (kind === "picture") {
+    await still();
+    await page.screenshot({ path: `${SHOTS}/${name}.png`, caret: "hide" });
+  } else if (kind === "trust") {
+    // The banner's link, then the button of the page that it opens.
+    await page.getByText("Manage", { exact: true }).first().click({ timeout: 30_000 });
+    await page.getByRole("button", { name: "Trust", exact: true }).click({ timeout: 30_000 });
+  }
+}
+
 let finish;
 const finished = new Promise((resolve) => { finish = resolve; });
 await page.exposeFunction("codeAutomationLog", (kind, args) => { if (kind === "error") console.log(kind, JSON.stringify(args).slice(0, 400)); });
 await page.exposeFunction("codeAutomationExit", (code) => finish(code));
-await page.goto(`${base}/?folder=${FOLDER}`);
-const timer = setTimeout(() => finish("timeout"), 120_000);
-// The test asks for a picture by making the file SIGNAL; it goes on by itself after a while.
-const camera = setInterval(async () => {
-  if (SHOTS && SIGNAL && existsSync(SIGNAL)) {
-    clearInterval(camera);
-    await page.waitForTimeout(1500);
-    await page.screenshot({ path: `${SHOTS}/vscode_preview.png` });
+await page.goto(`${BASE}/?folder=${FOLDER}`);
+const timer = setTimeout(() => finish("timeout"), Number(process.env.LIMIT_MS));
+let busy = false;
+const wishes = setInterval(async () => {
+  if (busy || !existsSync(WISH)) return;
+  busy = true;
+  const wish = readFileSync(WISH, "utf8");
+  try {
+    if (wish !== "") {
+      await grant(wish);
+      rmSync(WISH);
+    }
+  } catch (error) {
+    console.log(`${wish}: ${error}`);
+    finish("a wish failed");
+  } finally {
+    busy = false;
   }
-}, 200);
+}, 100);
 const code = await finished;
 clearTimeout(timer);
-clearInterval(camera);
-if (code === "timeout" && SHOTS) await page.screenshot({ path: `${SHOTS}/vscode_timeout.png` });
+clearInterval(wishes);
+if (code !== 0) await page.screenshot({ path: `${SHOTS}/vscode_failed.png` });
 await browser.close();
-console.log("in-editor tests:", code);
+console.log("in-editor script:", code);
 process.exit(code === 0 ? 0 : 1);

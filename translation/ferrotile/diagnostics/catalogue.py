@@ -58,6 +58,12 @@ _ROWS = (
     Entry(
         "FT106", _H, "Grid unknown", "Give `grid=(...)` in a directive, so that more stores are proved owned."
     ),
+    Entry(
+        "FT107",
+        _I,
+        "More launch configurations than translated",
+        "Nothing to do; a directive chooses the signature that you want to see.",
+    ),
     # Python that cuTile rejects
     Entry(
         "FT201",
@@ -81,6 +87,8 @@ _ROWS = (
     Entry(
         "FT210", _E, "Unknown cuda.tile operation", "Correct the name, or check the version of `cuda-tile`."
     ),
+    Entry("FT211", _E, "Static assertion failed", "Change the constant, or the assertion."),
+    Entry("FT220", _E, "Refused by cuTile Python's assembler", "Write it as the page shows."),
     # No Rust form
     Entry(
         "FT301", _E, "No translation yet", "Rewrite with supported operations; the coverage table lists them."
@@ -108,6 +116,7 @@ _ROWS = (
     ),
     Entry("FT404", _H, "Faster without TMA", "Consider `allow_tma=False` on this load or store."),
     Entry("FT405", _I, "Hint left out", "Nothing to do: hints never change results. Set it in `CompileOptions`."),
+    Entry("FT407", _H, "Dependent launch left out", "Nothing to do: the kernel starts after those before it."),
     # Verification
     Entry("FT501", _E, "rustc rejects the translation", "Report it: ferrotile should not have emitted this."),
     Entry("FT502", _E, "cuTile Rust's compiler rejects the translation", "Report it with the kernel."),

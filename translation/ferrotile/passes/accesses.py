@@ -13,7 +13,8 @@ from ferrotile.program.types import ViewType
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A load or store of `array` (a value id). `view` and `index` are None and empty for pointer accesses.
+    """A load or store of `array` (a value id). `view` and `index` are None and empty for accesses that are no
+    tiles of a partition.
     `path` holds the loops and branches around it, outermost first."""
 
     operation: Operation
@@ -29,7 +30,10 @@ class Access:
         return not self.path
 
 
-_WRITES = {"load_view": False, "store_view": True, "load_ptr": False, "store_ptr": True}
+_WRITES = {
+    "load_view": False, "store_view": True, "load_ptr": False, "store_ptr": True, "gather": False, "scatter": True,
+    "atomic_rmw": True, "atomic_cas": True, "load_special": False, "store_special": True, "reduce_view": True,
+}  # fmt: skip
 
 
 def find_accesses(program: Program) -> tuple[Access, ...]:
@@ -59,7 +63,9 @@ def _access(
     array = array_of(first, defined)
     store = _WRITES[operation.opcode]
     number = array.id if array is not None else -1
-    if not isinstance(first.type, ViewType):
+    made = defined.get(first.id)
+    part = isinstance(made, Operation) and made.operands[0].id in defined
+    if not isinstance(first.type, ViewType) or operation.opcode not in ("load_view", "store_view") or part:
         return Access(operation, number, store, None, (), path)
     index = operation.operands[2 if store else 1 :]
     return Access(operation, number, store, first.type, tuple(affine(v, defined, constants) for v in index), path)

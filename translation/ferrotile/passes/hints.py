@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ferrotile.passes.accesses import Access
+from ferrotile.passes.affine import Affine
 from ferrotile.program.ir import For, Operation, Statement
 from ferrotile.program.types import ViewType
 
@@ -26,12 +27,19 @@ def check_is_free(access: Access, defined: Mapping[int, Statement]) -> bool:
     """Whether the compiler discharges the bounds check of a load or moves it to the launch."""
     loops = {f"v{p.variable.id}": p for p in access.path if isinstance(p, For)}
     for form in access.index:
-        if form.block_axis is not None or form.known == 0:
+        if form.block_axis is not None or form.known == 0 or _minted(form, defined):
             continue
         loop = loops.get(form.symbol or "")
         if loop is None or not _counts_tiles(loop, defined):
             return False
     return True
+
+
+def _minted(form: Affine, defined: Mapping[int, Statement]) -> bool:
+    """Whether an index is that of the mapped partition's own tile."""
+    symbol = form.symbol
+    source = defined.get(int(symbol[1:])) if symbol is not None and symbol.startswith("v") else None
+    return isinstance(source, Operation) and source.opcode == "tile_index"
 
 
 def _counts_tiles(loop: For, defined: Mapping[int, Statement]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ferrotile.passes.expansions import expand
+from ferrotile.passes.returns import structure_returns
 from ferrotile.passes.uses import definitions, eliminate_dead, loop_ends, next_id, rewrite, substitute
 from ferrotile.program.dtypes import BOOL, I32
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Terminator, Value
@@ -16,13 +18,13 @@ _EXACT_FLOAT = 1 << 24
 def legalise(program: Program) -> Program:
     """The same kernel in forms the target has."""
     program = eliminate_dead(program)
-    program = _pinned(program)
+    program = expand(_pinned(program))
     program = _fold_constants(program)
     program = _count_tiles(program)
     program = _simple_remainder(program)
     program = _drop_empty_loops(program)
-    program = _without_break_in_for(program)
-    program = replace(program, body=_structure_returns(_flatten_jumps(program.body)))
+    program = _without_break_in_for(structure_returns(program))
+    program = replace(program, body=_flatten_jumps(program.body))
     return eliminate_dead(program)
 
 
@@ -207,28 +209,6 @@ def _without_break_in_for(program: Program) -> Program:
         )
 
     return replace(program, body=rewrite(program.body, convert))
-
-
-def _structure_returns(block: Block) -> Block:
-    """What follows an `if` with a `return` in one branch moves into the other branch."""
-    out: list[Statement] = []
-    for position, s in enumerate(block.statements):
-        if isinstance(s, If) and End.RETURN in (s.then.terminator.kind, s.otherwise.terminator.kind):
-            rest = Block(block.statements[position + 1 :], block.terminator)
-            done = s.then.terminator.kind is End.RETURN
-            live = s.otherwise if done else s.then
-            if live.terminator.kind is End.YIELD:
-                mapping = {r.id: v for r, v in zip(s.results, live.terminator.values, strict=True)}
-                rest = substitute(rest, mapping)
-                live = Block((*live.statements, *rest.statements), Terminator(End.YIELD))
-            live = _structure_returns(live)
-            gone = replace(s.then if done else s.otherwise, terminator=Terminator(End.YIELD))
-            live = replace(live, terminator=Terminator(End.YIELD))
-            then, otherwise = (gone, live) if done else (live, gone)
-            out.append(replace(s, then=then, otherwise=otherwise, results=()))
-            return Block(tuple(out), block.terminator)
-        out.append(s)
-    return Block(tuple(out), block.terminator)
 
 
 _JUMPS = (End.BREAK, End.CONTINUE)

@@ -7,18 +7,35 @@ from collections.abc import Sequence
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.plan import ArrayPlan
-from ferrotile.program.ir import For
+from ferrotile.passes.uses import walk
+from ferrotile.program.ir import Block, For, If, Operation
 
 
 def needs_tokens(array: ArrayPlan, own: Sequence[Access]) -> bool:
     """Whether the accesses of a written array need a token carried from one to the next: the order that safe
     Rust gives (a straight line of stores, loads through `load_first`) is not enough."""
     stores = [a for a in own if a.store]
-    if not stores or (len(own) == 1 and (array.injective or _distinct_trips(own[0]))):
+    if not stores or (len(own) == 1 and (array.trips or _distinct_trips(own[0]))):
         return False
     if all(a.straight and a.view is not None for a in own):
         return False
     return array.ordered or not _disjoint(stores)
+
+
+_FENCES = ("acquire", "release", "acq_rel")
+
+
+def fenced(accesses: Sequence[Access]) -> frozenset[int]:
+    """The arrays whose order among each other can be seen by other blocks: those that the kernel writes or accesses
+    with a memory order, where there are several of them and an access acquires or releases. They all pass on one token,
+    which orders more than the Python, never less."""
+    shared = {a.array for a in accesses if a.store or _order(a) != "weak"}
+    seen = len(shared) > 1 and any(_order(a) in _FENCES for a in accesses)
+    return frozenset(shared) if seen else frozenset()
+
+
+def _order(access: Access) -> object:
+    return access.operation.attribute("memory_order") or "weak"
 
 
 def notes(arrays: Sequence[ArrayPlan], accesses: Sequence[Access]) -> tuple[Diagnostic, ...]:
@@ -53,9 +70,25 @@ def _disjoint(stores: Sequence[Access]) -> bool:
         return False
     for i, a in enumerate(stores):
         for b in stores[:i]:
+            if _exclusive(a, b):
+                continue
             if a.view is None or b.view is None or a.view.tile != b.view.tile:
                 return False
             differences = [x.plus(y, -1).known for x, y in zip(a.index, b.index, strict=True)]
             if not any(d not in (None, 0) for d in differences):
                 return False
     return True
+
+
+def _exclusive(a: Access, b: Access) -> bool:
+    """Whether two accesses are in different arms of a branch that a block takes once."""
+    for p, q in zip(a.path, b.path, strict=False):
+        if p is not q or not isinstance(p, If):
+            return False
+        if _inside(p.then, a.operation) != _inside(p.then, b.operation):
+            return True
+    return False
+
+
+def _inside(block: Block, operation: Operation) -> bool:
+    return any(s is operation for s in walk(block))

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ferrotile.passes import memory_order, ownership
 from ferrotile.passes.accesses import find_accesses
 from ferrotile.passes.fma import contract
+from ferrotile.passes.grouping import simplify_groups
+from ferrotile.passes.hints import use_tma
 from ferrotile.passes.legalise import legalise
+from ferrotile.passes.lift_views import lift_views
+from ferrotile.passes.mapped import find_mapped
 from ferrotile.passes.plan import Form, Plan, error
+from ferrotile.passes.slices import resolve_slices
+from ferrotile.passes.regrid import regrid, split_facts
+from ferrotile.passes.space import Space
 from ferrotile.passes.uses import eliminate_dead
 from ferrotile.program.ir import Program
 from ferrotile.signatures.model import Signature
@@ -17,10 +26,11 @@ __all__ = ["Plan", "run_passes"]
 
 def run_passes(program: Program, signature: Signature, options: Options) -> Plan:
     """The program as the target can say it, with every array's form; errors are in `Plan.diagnostics`."""
-    program = legalise(contract(eliminate_dead(program)))
+    program, facts = lift_views(resolve_slices(contract(eliminate_dead(program))), signature)
+    program = simplify_groups(legalise(program), signature)
+    program, owned = _with_owners(program, signature, options)
     accesses = find_accesses(program)
-    owned = ownership.decide(program, signature, accesses)
-    diagnostics = list(memory_order.notes(owned.arrays, accesses))
+    diagnostics = [*owned.races, *memory_order.notes(owned.arrays, accesses)]
     if options.unsafe == "never":
         for array in owned.arrays:
             if array.form in (Form.FULL, Form.POINTER) or array.ordered:
@@ -28,4 +38,40 @@ def run_passes(program: Program, signature: Signature, options: Options) -> Plan
                 why = array.reason if array.form in (Form.FULL, Form.POINTER) else "it is read and written"
                 text = f"`{array.name}` has no form without `unsafe`: {why}. Set `unsafe` to `proved`."
                 diagnostics.append(error("FT303", text, span))
-    return Plan(program, signature, options, owned.arrays, owned.axes, owned.hypotheses, tuple(diagnostics))
+    hypotheses = tuple(dict.fromkeys((*owned.hypotheses, *facts)))
+    return Plan(program, signature, options, owned.arrays, owned.axes, hypotheses, tuple(diagnostics))
+
+
+def _with_owners(program: Program, signature: Signature, options: Options) -> tuple[Program, ownership.Ownership]:
+    """The program with every array's form, on the launcher's own views and grid where only these make a block an
+    owner, or with a loop over the tiles of a mapped output."""
+    plain = ownership.decide(program, signature, find_accesses(program))
+    if not any(a.form is Form.FULL for a in plain.arrays):
+        return program, plain
+    changed = regrid(program, signature)
+    if changed.program is not program:
+        other = eliminate_dead(changed.program)
+        owned = ownership.decide(other, changed.signature, find_accesses(other), changed.ranks)
+        if sum(a.form is Form.FULL for a in owned.arrays) < sum(a.form is Form.FULL for a in plain.arrays):
+            facts = (*changed.hypotheses, *split_facts(changed.split, owned.axes))
+            return other, replace(owned, hypotheses=(*owned.hypotheses, *facts), races=plain.races)
+    return _mapped(program, signature, options, plain) or (program, plain)
+
+
+def _mapped(
+    program: Program, signature: Signature, options: Options, plain: ownership.Ownership
+) -> tuple[Program, ownership.Ownership] | None:
+    """The mapped form of a kernel's one output: where it is as fast and schedules tiles alike, or where `unsafe` is
+    not allowed."""
+    written = [a for a in plain.arrays if a.form is not Form.READ]
+    if len(written) != 1:
+        return None
+    own = [a for a in find_accesses(program) if a.array == written[0].value]
+    found = find_mapped(program, signature, written[0], own, Space(program, signature))
+    if found is None:
+        return None
+    looped = bool(own[0].path)
+    if options.unsafe != "never" and not (found.same and looped and use_tma(own[0], options.target)):
+        return None
+    arrays = tuple(found.plan if a.value == found.plan.value else a for a in plain.arrays)
+    return found.program, replace(plain, arrays=arrays)

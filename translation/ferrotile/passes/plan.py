@@ -20,16 +20,18 @@ class Form(Enum):
     READ = "read"
     OWNED = "owned"
     OWNED_ROW = "owned-row"
+    MAPPED = "mapped"
     FULL = "full"
     POINTER = "pointer"
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayPlan:
-    """`tile` is what an owned array's block owns; `row_axis` and `row` describe the axis that holds several tiles.
-    `ordered` asks for loads with tokens; `injective` says that stores are proved to be disjoint between blocks;
-    `tokens` has
-    every access pass a token to the next one."""
+    """`tile` is what an owned array's block owns: along axis d, `counts[d]` tiles from `counts[d] * block id` on, where
+    `blocks[d]` is the block axis (None: from 0 on). `ordered` asks for loads with tokens; `injective` says that stores
+    are proved to be disjoint between blocks, `trips` that they are between trips of the loops around them; `tokens` has
+    every access pass a token to the next one, of whatever array when `fenced`.
+    A mapped array has the `map` and the variable of the `loop` over its tiles."""
 
     name: str
     value: int
@@ -37,11 +39,15 @@ class ArrayPlan:
     rank: int
     form: Form
     tile: Shape = ()
-    row_axis: int | None = None
-    row: Size | None = None
+    blocks: tuple[int | None, ...] = ()
+    counts: tuple[int, ...] = ()
     ordered: bool = False
     injective: bool = False
+    trips: bool = False
     tokens: bool = False
+    fenced: bool = False
+    map: tuple[Size, ...] = ()
+    loop: int | None = None
     reason: str = ""
 
 

@@ -232,10 +232,9 @@ def eliminate_dead(program: Program) -> Program:
 
 
 def array_of(value: Value, defined: Mapping[int, Statement]) -> Value | None:
-    """The array parameter behind a view or pointer value."""
-    while not isinstance(value.type, ArrayType):
-        statement = defined.get(value.id)
+    """The array parameter behind a view, pointer or slice."""
+    while (statement := defined.get(value.id)) is not None:
         if not isinstance(statement, Operation) or not statement.operands:
             return None
         value = statement.operands[0]
-    return value
+    return value if isinstance(value.type, ArrayType) else None

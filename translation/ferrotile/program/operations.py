@@ -1,7 +1,7 @@
 """Every operation of a kernel program, under its CUDA Tile IR name, with operands and attributes.
 
 Operands of element-wise operations have identical types; scalars are rank-0 tiles. Attribute domains:
-`rounding`: nearest_even zero negative_inf positive_inf approx full; `ftz`, `propagate_nan`: bool;
+`rounding`: nearest_even zero negative_inf positive_inf nearest_away approx full; `ftz`, `propagate_nan`: bool;
 `predicate`: equal not_equal less_than less_than_or_equal greater_than greater_than_or_equal;
 `ordering`: ordered unordered; `memory_order`: weak relaxed acquire release acq_rel.
 Signedness is the dtype's own. Missing attributes mean the default (nearest_even, no ftz, NaN dropped, weak).
@@ -43,6 +43,7 @@ _MATH = "exp log log2 sin cos tan sinh cosh tanh floor ceil absf negf"
 OPERATIONS: dict[str, OperationInfo] = {
     # ids, parameters, constants
     "block_id": _op("", "axis", "tile block index along axis 0..2, i32"),
+    "tile_index": _op("", "axis", "index along axis of the tile that the mapped loop around it runs over, i32"),
     "num_blocks": _op("", "axis", "grid extent along axis, i32"),
     "constant": _op("", "value", "a tile filled with one int, bool or float (already rounded as Python does)"),
     "const_param": _op("", "name", "rank-0 i32/bool value of a constant parameter that stays symbolic"),
@@ -53,6 +54,14 @@ OPERATIONS: dict[str, OperationInfo] = {
     "num_tiles": _op("view", "axis", "number of tiles along the view's axis, i32"),
     "load_view": _op("view *index", _HINTS, "one tile", Effect.READ),
     "store_view": _op("view tile *index", _HINTS, "stores one tile, outside lanes skipped", Effect.WRITE),
+    "slice": _op("array start stop", "axis", "the array's part from start to stop along an axis, as an array"),
+    # views whose tiles may overlap (`ViewType.steps`) or take one axis from a tile of indices (`ViewType.sparse`)
+    "load_special": _op("view *index", _HINTS, "one tile", Effect.READ),
+    "store_special": _op("view tile *index", _HINTS, "outside lanes skipped", Effect.WRITE),
+    "reduce_view": _op(
+        "view tile *index", "mode memory_order memory_scope", "atomic read-modify-write of a tile, outside lanes skipped",
+        Effect.ATOMIC,
+    ),
     # pointers (for dialects that start from them; `gather`/`scatter` lower to these)
     "base_pointer": _op("array", "", "rank-0 pointer tile to element 0"),
     "offset": _op("pointers offsets", "", "element offsets, i32 or i64"),
@@ -79,9 +88,13 @@ OPERATIONS: dict[str, OperationInfo] = {
     "reshape": _op("x", "", "row-major, same number of elements"),
     "broadcast": _op("x", "", "same rank, extents 1 repeat"),
     "permute": _op("x", "axes", "result axis d is source axis axes[d]"),
+    "insert": _op("x value *index", "", "x with a sub-tile replaced, by grid index"),
+    "pack": _op("x", "", "rank 1, to bytes: u8"),
+    "unpack": _op("x", "", "rank 1, from bytes: u8"),
     "cat": _op("a b", "axis", "concatenation of two tiles"),
     "extract": _op("x *index", "", "sub-tile by grid index"),
     "select": _op("condition a b", "", "lane by lane; condition is a bool tile of the same shape"),
+    "assume_div_by": _op("x", "divisor", "x, which the author says is divisible"),
     # conversions
     "exti": _op("x", "", "wider integer, extended by the source's signedness; bool zero-extends"),
     "trunci": _op("x", "", "narrower integer, low bits"),
@@ -113,9 +126,20 @@ OPERATIONS: dict[str, OperationInfo] = {
     "exp2": _op("a", "ftz", ""),
     **{n: _op("a", "rounding", "") for n in _MATH.split()},
     # reductions and matrix
-    "reduce": _op("x", "axis function", "function sum, prod, min, max; drops the axis; dtype kept"),
-    "mmaf": _op("a b acc", "", "rank 2, or rank 3 batched, a @ b + acc"),
+    "reduce": _op(
+        "x",
+        "axis function rounding ftz propagate_nan",
+        "function sum, prod, min, max, and, or, xor; drops the axis, dtype kept; argmax, argmin: i32",
+    ),
+    "scan": _op(
+        "x",
+        "axis function reverse rounding ftz propagate_nan key element",
+        "running function along the axis; with `key`, x has the bits of `element`s exclusive-or'ed with it",
+    ),
+    "mmaf": _op("a b acc", "fast_acc", "rank 2, or rank 3 batched, a @ b + acc"),
+    "mmaf_scaled": _op("a b acc a_scale b_scale", "", "a @ b + acc of block-scaled operands, f32"),
     "mmai": _op("a b acc", "", "8-bit integers, i32 acc"),
     # debug
+    "print": _op("*arguments", "format", "prints; `format` is C's, one directive an argument", Effect.OTHER),
     "assert": _op("condition", "message", "traps where false", Effect.OTHER),
 }

@@ -66,10 +66,16 @@ class ViewType:
     tile: Shape
     dim_map: tuple[int, ...]
     padding: str | None = None
+    steps: tuple[int, ...] | None = None
+    """Elements from one tile to the next, where that is not the tile's extent (strided views)."""
+    sparse: int | None = None
+    """The axis whose positions come from a tile of indices (gather/scatter views)."""
 
     def __str__(self) -> str:
         order = "" if self.dim_map == tuple(range(len(self.dim_map))) else f", dim_map={list(self.dim_map)}"
         pad = f", padding={self.padding}" if self.padding else ""
+        pad += f", steps={list(self.steps)}" if self.steps is not None else ""
+        pad += f", sparse={self.sparse}" if self.sparse is not None else ""
         return f"view<{'x'.join([*map(str, self.tile), str(self.dtype)])}{order}{pad}>"
 
 

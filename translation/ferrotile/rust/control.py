@@ -55,6 +55,10 @@ class Control:
 
     def for_(self, s: For) -> None:
         """A counting loop."""
+        mapped = next((a for a in self._body.plan.arrays if a.loop == s.variable.id), None)
+        if mapped is not None:
+            self._over_tiles(s, mapped.name)
+            return
         variables = self._start(s)
         self._body.now = self._body.values.position[id(s)]
         lower, upper = self._body.scalar(s.lower), self._body.scalar(s.upper)
@@ -69,6 +73,31 @@ class Control:
         self._body.writer.line(f"for {counter.name if used else '_'} in {span} {{")
         self._inside(s.body, variables, s)
         self._body.writer.line("}")
+
+    def _over_tiles(self, s: For, array: str) -> None:
+        """A loop over the tiles of a mapped partition."""
+        body = self._body
+        body.now = body.values.position[id(s)]
+        end = body.values.end[id(s)]
+        body.minted = body.scope.declare("tile", body.now, end).name
+        body.writer.line(f"for {body.minted} in {array}.iter_indices() {{")
+        body.writer.deeper()
+        names: list[str] = []
+        for inner in s.body.statements:
+            if isinstance(inner, Operation) and inner.opcode == "tile_index":
+                name = "_"
+                if body.values.counts[inner.result.id]:
+                    last = body.values.last_use(inner.result)
+                    variable = body.scope.declare(inner.result.name or "ijk"[len(names)], body.now, last)
+                    body.variables[inner.result.id] = variable
+                    name = variable.name
+                names.append(name)
+        if any(name != "_" for name in names):
+            inside = f"({', '.join(names)})" if len(names) > 1 else names[0]
+            body.writer.line(f"let {inside} = {body.minted}.components();")
+        body.writer.back()
+        self._inside(s.body, [], s)
+        body.writer.line("}")
 
     def _inside(self, body: Block, variables: list[Variable], loop: For | Loop, skip: int = 0) -> None:
         self._body.writer.deeper()

@@ -12,6 +12,7 @@ from ferrotile.program.ir import EntryHint, Program, Value
 from ferrotile.program.types import ArrayType, TileType
 from ferrotile.rust import entry_hints
 from ferrotile.rust.expressions import Unsupported
+from ferrotile.rust.layout import WIDTH
 from ferrotile.rust.safety import Helper
 from ferrotile.rust.statements import Body, TooWide
 from ferrotile.rust.types import Spelling
@@ -21,6 +22,7 @@ from ferrotile.syntax.span import Span
 from ferrotile.translation import Entry, Output, RustParameter, SourceMap, UnsafeCount
 
 _TRIES = 400
+HELPERS = {"load_first", "load_row", "load_unchecked", "store_row", "store_own", "store_at", "mul_add"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +59,13 @@ def _placed(program: Program, comments: Sequence[tuple[Span, str]]) -> list[tupl
 def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int]) -> Emitted:
     program = plan.program
     generic = {c.name: str(c.value).lower() for c in program.constants if not c.pinned}
-    row = next((a.row for a in plan.arrays if a.row is not None and a.row.symbol), None)
-    if row is not None:
-        generic = {**generic, "ROW": str(row.value)}
+    rows = [s for a in plan.arrays for s, n in zip(a.tile, a.counts, strict=False) if n > 1 and s.symbol is not None]
+    generic |= {s.symbol: str(s.value) for s in rows if s.symbol is not None}
     spelling = Spelling(generic)
     arrays = {p.name for p in program.parameters if isinstance(p.value.type, ArrayType)}
     values = Values(program, forced)
     hints = {v.name for s in values.defined.values() for v in s.results if v.name}
-    scope = Scope(arrays | set(generic) | {"load_first", "store_row"}, hints)
+    scope = Scope(arrays | set(generic) | HELPERS, hints)
     writer = Writer(8)
     body = Body(plan, values, scope, spelling, writer, _placed(program, comments), forced)
     for parameter in program.parameters:
@@ -83,7 +84,7 @@ def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int])
         *([f"    // {', '.join(types)}: f16, bf16 or f32."] if types else []),
         *_entry(name, generics, parameters, writer.lines, program.hints),
     ]
-    helpers = tuple(body.memory.helpers.values())
+    helpers = tuple(body.memory.helpers.functions.values())
     text, first = _module(name, helpers, entry_lines)
     offset = first + len(entry_lines) - len(writer.lines) - 1
     pairs = tuple((offset + k, span) for k, span in enumerate(writer.spans) if span != Span(0, 0))
@@ -112,6 +113,8 @@ def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int])
 def _parameter(value: Value, name: str, plan: Plan, spelling: Spelling) -> str:
     if isinstance(value.type, ArrayType):
         array = plan.array(value.id)
+        if array.form is Form.MAPPED:
+            return f"mut {name}: MappedPartitionMut<{array.dtype}, {spelling.braces(array.tile)}, {spelling.braces(array.map)}>"
         if array.form in (Form.OWNED, Form.OWNED_ROW):
             return f"{name}: &mut Tensor<{array.dtype}, {spelling.braces(array.tile)}>"
         return f"{name}: &Tensor<{array.dtype}, {{ [{', '.join(['-1'] * array.rank)}] }}>"
@@ -126,6 +129,8 @@ def _abi(value: Value, name: str, plan: Plan) -> RustParameter:
     strides = (*[-1] * (array.rank - 1), 1)
     if array.form in (Form.OWNED, Form.OWNED_ROW):
         return RustParameter(name, "tensor_mut", array.rank, strides, tuple(s.value for s in array.tile))
+    if array.form is Form.MAPPED:
+        return RustParameter(name, "tensor_mut", array.rank, strides)
     return RustParameter(name, "tensor", array.rank, strides)
 
 
@@ -152,15 +157,28 @@ def _entry(
     angled = f"<{', '.join(generics)}>" if generics else ""
     lines = entry_hints.attribute(hints, 4)
     one = f"    fn {name}{angled}({', '.join(parameters)}) {{"
-    if len(one) <= 100:
+    if len(one) <= WIDTH:
         lines.append(one)
+        return [*lines, *body, "    }"]
+    if len(f"    fn {name}{angled}(") < WIDTH:
+        lines.append(f"    fn {name}{angled}(")
     else:
-        lines.extend([f"    fn {name}{angled}(", *(f"        {p}," for p in parameters), "    ) {"])
+        lines.extend([f"    fn {name}<", *(f"        {g}," for g in generics), "    >("])
+    lines.extend([*(f"        {p}," for p in parameters), "    ) {"])
     return [*lines, *body, "    }"]
 
 
+_TILEIR = ("make_gather_scatter_view(", "make_strided_view(")
+
+
+def _uses(body: Sequence[str]) -> list[str]:
+    """What a module imports: views with other than whole, disjoint tiles are in a module of their own."""
+    special = any(name in line for line in body for name in _TILEIR)
+    return ["    use cutile::core::*;", *(["    use cutile::tileir::*;"] if special else [])]
+
+
 def _module(name: str, helpers: Sequence[Helper], entry: Sequence[str]) -> tuple[str, int]:
-    lines = ["#[cutile::module]", f"mod {name} {{", "    use cutile::core::*;"]
+    lines = ["#[cutile::module]", f"mod {name} {{", *_uses(entry)]
     for helper in helpers:
         lines.extend(["", *helper.lines])
     lines.append("")
@@ -171,7 +189,8 @@ def _module(name: str, helpers: Sequence[Helper], entry: Sequence[str]) -> tuple
 
 def render_file(stem: str, kernels: Sequence[Emitted]) -> str:
     """All kernels of a file in one module, shared helpers once."""
-    lines = ["#[cutile::module]", f"mod {naming.item(stem)} {{", "    use cutile::core::*;"]
+    bodies = [line for kernel in kernels for line in kernel.body]
+    lines = ["#[cutile::module]", f"mod {naming.item(stem)} {{", *_uses(bodies)]
     seen: dict[str, tuple[str, ...]] = {}
     renamed: list[tuple[str, ...]] = []
     for kernel in kernels:

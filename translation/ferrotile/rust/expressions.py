@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 
-from ferrotile.program.dtypes import F32, DType, Kind
+from ferrotile.program.dtypes import F32, I8, U8, DType, Kind
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import Shape, TileType
-from ferrotile.rust.layout import ATOM, Code, array, atom, binary, call, method, negative
+from ferrotile.rust.layout import ATOM, Code, array, atom, binary, call, method, negative, suffixed
+from ferrotile.rust.safety import Helper
+from ferrotile.rust.scan_helpers import step
 from ferrotile.rust.targets import cutile_0_5 as target
 from ferrotile.rust.types import Spelling, literal
 from ferrotile.rust.values import Values
@@ -37,6 +40,10 @@ class Operands:
     axes: tuple[int, int, int]
     bind: Callable[[str, str, Code], Code]
     """Bind an expression to a typed local before the statement: wish, type, code."""
+    mul_add: Callable[[Operation], str | None]
+    """The helper that says a multiply-add, where the kernel has one."""
+    helper: Callable[[Hashable, str, Callable[[str], Helper]], str]
+    """The name of a helper function of the module: key, wish, how it is made."""
 
 
 def tile_type(value: Value) -> TileType:
@@ -61,6 +68,9 @@ def constant_code(op: Operands, value: int | float | bool, dtype: DType, shape: 
         signed = DType("i32", Kind.SIGNED, 32)
         inner = op.bind("bits", op.spelling.tile(signed, shape), call("constant", atom("2143289344"), spelled))
         return call("bitcast", inner)
+    if dtype.name == "f8e8m0fnu":
+        exponent = math.frexp(float(value))[1] + 126 if value == value else 255
+        return call("bitcast", op.bind("bits", op.spelling.tile(U8, shape), constant_code(op, exponent, U8, shape)))
     wide = op.bind("wide", op.spelling.tile(F32, shape), constant_code(op, float(value), F32, shape))
     return call("convert_tile", wide)
 
@@ -118,6 +128,16 @@ def expression(operation: Operation, op: Operands) -> Code:
             axes = operation.attribute("axes")
             assert isinstance(axes, tuple)
             return call("permute", op.tile(a[0]), atom(f"const_array![{', '.join(map(str, axes))}]"))
+        case "pack" | "unpack":
+            return call(code, op.tile(a[0]))
+        case "insert":
+            return call("insert", op.tile(a[1]), op.tile(a[0]), array(*(op.tile(v) for v in a[2:])))
+        case "assume_div_by":
+            return call(f"assume_div_by::<_, {operation.attribute('divisor')}>", op.scalar(a[0]))
+        case "scan":
+            return _scan(operation, kind, op)
+        case "mmaf_scaled":
+            return call("mmaf_scaled", *map(op.tile, a))
         case "cat":
             return call("cat", op.tile(a[0]), op.tile(a[1]), atom(str(operation.attribute("axis"))))
         case "extract":
@@ -151,7 +171,7 @@ def _constant(operation: Operation, kind: TileType, op: Operands) -> Code:
         text = literal(value, kind.dtype, False)
         if text is not None:
             return negative(text) if text.startswith("-") else atom(text)
-        tile = op.bind("fill", op.spelling.tile(kind.dtype, ()), constant_code(op, value, kind.dtype, ()))
+        tile = op.bind("scalar", op.spelling.tile(kind.dtype, ()), constant_code(op, value, kind.dtype, ()))
         return call("tile_to_scalar", tile)
     return constant_code(op, value, kind.dtype, kind.shape)
 
@@ -163,10 +183,10 @@ def _scalar_like(value: Value, op: Operands) -> bool:
 def _receiver(value: Value, op: Operands) -> Code:
     """An operand that a method is called on: a literal is bound first."""
     code = op.raw(value)
-    literal_inside = any(part.isdigit() for part in code.text.split()) and code.precedence < ATOM
-    if literal_inside or code.text[:1].isdigit() or code.text.startswith("-") or code.text in ("true", "false"):
-        return op.bind("s", op.spelling.value(tile_type(value)), code)
-    return code
+    bare = code.text[:1].isdigit() and code.precedence == ATOM
+    if bare or code.text.startswith(("-", "convert_scalar")) or code.text in ("true", "false"):
+        return op.bind(value.name or "scalar", op.spelling.value(tile_type(value)), code)
+    return suffixed(code) if code.precedence < ATOM and tile_type(value).dtype.name == "i32" else code
 
 
 def _reshape(operation: Operation, kind: TileType, op: Operands) -> Code:
@@ -191,28 +211,28 @@ def _broadcast(operation: Operation, kind: TileType, op: Operands) -> Code:
 
 
 def _truncate(operation: Operation, kind: TileType, op: Operands) -> Code:
+    """The low bits are masked first: `trunci` without a promise about overflow cannot be written."""
     (source,) = operation.operands
     wide = tile_type(source)
-    if wide.dtype.name not in target.WIDE_INTEGERS:
-        raise Unsupported("FT302", f"`{wide.dtype}` to `{kind.dtype}` has no form in cutile 0.5.", operation.span)
-    shape = wide.shape
-    typed = op.spelling.tile(wide.dtype, shape)
-    if wide.dtype.kind is Kind.SIGNED and kind.dtype.kind is Kind.SIGNED:
-        by = op.bind("bits", typed, constant_code(op, wide.dtype.bits - kind.dtype.bits, wide.dtype, shape))
-        moved = binary(binary(op.tile(source), "<<", by, 8), ">>", by, 8)
-        return call("trunci", moved, atom("overflow::NoSignedWrap"))
-    mask = op.bind("mask", typed, constant_code(op, 2**kind.dtype.bits - 1, wide.dtype, shape))
-    return call("trunci", binary(op.tile(source), "&", mask, 7), atom("overflow::NoUnsignedWrap"))
+    typed = op.spelling.tile(wide.dtype, wide.shape)
+    mask = op.bind("mask", typed, constant_code(op, 2**kind.dtype.bits - 1, wide.dtype, wide.shape))
+    plain = wide.dtype.name in target.WIDE_INTEGERS
+    low = binary(op.tile(source), "&", mask, 7) if plain else call("andi", op.tile(source), mask)
+    return call("trunci", low, atom("overflow::NoUnsignedWrap"))
 
 
 def _convert(operation: Operation, kind: TileType, op: Operands) -> Code:
     (source,) = operation.operands
     way = operation.attribute("rounding")
-    if operation.opcode == "ftof" and way not in (None, "nearest_even"):
+    if operation.opcode == "ftof" and (way not in (None, "nearest_even") or "f8e8m0fnu" in _names(source, kind)):
         return call("ftof", op.tile(source), rounding(operation))
     if _scalar_like(source, op) and not kind.shape:
         return call(f"convert_scalar::<{kind.dtype}>", op.scalar(source))
     return call("convert_tile", op.tile(source))
+
+
+def _names(source: Value, kind: TileType) -> tuple[str, str]:
+    return tile_type(source).dtype.name, kind.dtype.name
 
 
 def _compare(operation: Operation, op: Operands) -> Code:
@@ -242,14 +262,33 @@ def _reduce(operation: Operation, op: Operands) -> Code:
     return call(name, op.tile(source), atom(str(operation.attribute("axis"))))
 
 
+def _scan(operation: Operation, kind: TileType, op: Operands) -> Code:
+    way = atom(f"reverse::{'Reverse' if operation.attribute('reverse') else 'Forward'}")
+    zero = {"f16": "f16::ZERO", "bf16": "bf16::ZERO"}.get(kind.dtype.name) or literal(0, kind.dtype, True) or "0"
+    zero = "0.0f32" if zero == "0.0" and kind.dtype.name == "f32" else zero
+    source = op.tile(operation.operands[0])
+    function = str(operation.attribute("function"))
+    plain = operation.attribute("key") is None and operation.attribute("rounding") in (None, "nearest_even")
+    if function == "sum" and plain and not operation.attribute("ftz"):
+        return call("scan_sum", source, atom("0"), way, atom(zero))
+    key = (operation.attributes, kind.dtype)
+    name = op.helper(key, f"combine_{function}", lambda n: step(n, operation, kind.dtype))
+    return call("scan", source, atom("0"), way, atom(zero), atom(f"|p, q| {name}(p, q)"))
+
+
 def _matrix(operation: Operation, op: Operands) -> Code:
     a, b, acc = operation.operands
     kinds = {tile_type(a).dtype.kind, tile_type(b).dtype.kind}
     code = [op.tile(v) for v in (a, b, acc)]
+    if operation.attribute("fast_acc"):
+        return call("mmaf_with_fast_acc", *code, atom("fast_acc::Enabled"))
     if operation.opcode == "mmai" and (len(kinds) > 1 or tile_type(a).rank > 2):
         signs = [
             atom(f"signedness::{'Unsigned' if tile_type(v).dtype.kind is Kind.UNSIGNED else 'Signed'}") for v in (a, b)
         ]
+        for k, v in enumerate((a, b)):
+            if len(kinds) > 1 and tile_type(v).dtype.kind is Kind.UNSIGNED:
+                code[k] = op.bind("bits", op.spelling.tile(I8, tile_type(v).shape), call("bitcast", code[k]))
         return call("mmai", *code, *signs)
     return call("mma" if tile_type(a).rank == 2 else "mmaf", *code)
 
@@ -267,11 +306,19 @@ def _divide(operation: Operation, op: Operands) -> Code:
     return call("divi", op.tile(a), op.tile(b), atom(f"rounding::{target.ROUNDING[str(way or 'zero')]}"))
 
 
+def _suffixed(op: Operands, value: Value) -> Code:
+    """A scalar argument of a generic function, which types a bare float literal as f64."""
+    code = op.scalar(value)
+    source = op.values.defined.get(value.id)
+    bare = isinstance(source, Operation) and source.opcode == "constant" and tile_type(value).dtype.name == "f32"
+    return replace(code, text=f"{code.text}f32") if bare and code.text[-1:].isdigit() else code
+
+
 def _extreme(operation: Operation, op: Operands) -> Code:
     a, b = operation.operands
     name = operation.opcode
     if not tile_type(a).shape and not op.values.natural_tile0(operation.result):
-        return call(name[:3], op.scalar(a), op.scalar(b))
+        return call(name[:3], _suffixed(op, a), _suffixed(op, b))
     if name.endswith("f") and not operation.attribute("propagate_nan") and not operation.attribute("ftz"):
         return call(f"{name[:3]}_tile", op.tile(a), op.tile(b))
     modes = target.FUNCTIONS[name][1]
@@ -298,9 +345,12 @@ def _arithmetic(operation: Operation, op: Operands) -> Code:
     if code in target.WITH_ROUNDING and operation.attribute("rounding") in ("approx", "full"):
         if operation.attribute("rounding") == "approx":
             name = target.WITH_ROUNDING[code]
-            return atom(f"unsafe {{ {call(name, op.tile(a[0]), rounding(operation)).text} }}")
+            return call(name, op.tile(a[0]), rounding(operation))
         return call(code, op.tile(a[0]))
     if code not in target.FUNCTIONS:
         raise Unsupported("FT301", f"`{code}` has no translation yet.", operation.span)
+    helper = op.mul_add(operation) if code == "fma" else None
+    if helper is not None:
+        return call(helper, *(op.tile(v) for v in a))
     name, modes_ = target.FUNCTIONS[code]
     return call(name, *(op.tile(v) for v in a), *(_mode(operation, m) for m in modes_))

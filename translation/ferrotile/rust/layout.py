@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 WIDTH = 100
 CALL_WIDTH = 60
@@ -15,6 +17,7 @@ _UNARY = 15
 class Code:
     """An expression on one line. `precedence` is Rust's (20 = needs no parentheses); `narrow` = rustfmt keeps it on one
     line if that fits; `head` and `arguments` describe an outermost call, `chain` counts method calls in a row;
+    `links` are the receiver and the calls of a chain that may break at its dots;
     `parts` are the inlined values and their lengths, for un-inlining."""
 
     text: str
@@ -23,12 +26,13 @@ class Code:
     head: str | None = None
     arguments: tuple[Code, ...] = ()
     chain: int = 0
+    links: tuple[str, ...] = ()
     parts: tuple[tuple[int, int], ...] = field(default=())
 
     def inlined(self, value: int) -> Code:
         """The same, marked as the inlined form of a value."""
         return Code(
-            self.text, self.precedence, self.narrow, self.head, self.arguments, self.chain,
+            self.text, self.precedence, self.narrow, self.head, self.arguments, self.chain, self.links,
             (*self.parts, (value, len(self.text))),
         )  # fmt: skip
 
@@ -41,7 +45,7 @@ def call(name: str, *arguments: Code) -> Code:
     """`name(arguments)`."""
     inside = ", ".join(a.text for a in arguments)
     narrow = len(inside) <= CALL_WIDTH and all(a.narrow for a in arguments)
-    return Code(f"{name}({inside})", ATOM, narrow, name, arguments, 0, _parts(arguments))
+    return Code(f"{name}({inside})", ATOM, narrow, name, arguments, parts=_parts(arguments))
 
 
 def method(receiver: Code, name: str, *arguments: Code) -> Code:
@@ -50,10 +54,14 @@ def method(receiver: Code, name: str, *arguments: Code) -> Code:
     inside = ", ".join(a.text for a in arguments)
     text = f"{left}.{name}({inside})"
     chain = receiver.chain + 1
-    narrow = receiver.narrow and len(inside) <= CALL_WIDTH and all(a.narrow for a in arguments)
-    narrow = narrow and (chain == 1 or len(text) <= CALL_WIDTH)
+    short = len(inside) <= CALL_WIDTH and all(a.narrow for a in arguments)
+    narrow = short and receiver.narrow and (chain == 1 or len(text) <= CALL_WIDTH)
     head = f"{left}.{name}" if receiver.chain == 0 and receiver.head is None else None
-    return Code(text, ATOM, narrow, head, arguments, chain, (*receiver.parts, *_parts(arguments)))
+    parts = (*receiver.parts, *_parts(arguments))
+    links: tuple[str, ...] = ()
+    if short and (receiver.links or (receiver.narrow and receiver.chain == 0)):
+        links = (*(receiver.links or (left,)), f".{name}({inside})")
+    return Code(text, ATOM, narrow, head, arguments, chain, links, parts)
 
 
 def binary(left: Code, symbol: str, right: Code, precedence: int) -> Code:
@@ -73,9 +81,22 @@ def array(*items: Code) -> Code:
     return Code(f"[{inside}]", ATOM, len(inside) <= CALL_WIDTH, parts=_parts(items))
 
 
+def tuple_of(items: Sequence[Code]) -> Code:
+    """`(items)`."""
+    return Code(f"({', '.join(i.text for i in items)})", parts=_parts(tuple(items)))
+
+
 def atom(text: str) -> Code:
     """A name, literal, path or macro call."""
     return Code(text)
+
+
+_INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+
+
+def suffixed(code: Code) -> Code:
+    """The same, its plain integer literals as `2i32`, where the JIT does not infer their type."""
+    return replace(code, text=_INTEGER.sub(lambda m: f"{m[0]}i32", code.text))
 
 
 def negative(text: str) -> Code:
@@ -91,6 +112,11 @@ def statement(prefix: str, code: Code, suffix: str, indent: int) -> list[str] | 
     assigned = prefix.endswith("= ")
     if code.narrow and assigned and indent + 4 + len(code.text) + len(suffix) <= WIDTH:
         return [prefix.rstrip(), f"    {code.text}{suffix}"]
+    if len(code.links) > 2 and prefix and indent + len(prefix) + len(code.links[0]) <= WIDTH:
+        calls = [f"    {link}" for link in code.links[1:]]
+        calls[-1] += suffix
+        if all(indent + len(line) <= WIDTH for line in calls):
+            return [f"{prefix}{code.links[0]}", *calls]
     if code.head is not None and len(code.arguments) > 1:
         fit = all(a.narrow and indent + 4 + len(a.text) + 1 <= WIDTH for a in code.arguments)
         if fit and indent + len(prefix) + len(code.head) + 1 <= WIDTH:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,14 +14,17 @@ from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
 from ferrotile.program.dtypes import BOOL, I32
 from ferrotile.program.ir import Operation, Value
-from ferrotile.program.types import ViewType
+from ferrotile.program.types import ArrayType, ViewType
 from ferrotile.rust import safety
+from ferrotile.rust.element_helpers import strides_helper
+from ferrotile.rust.elements import Elements
 from ferrotile.rust.expressions import Unsupported, constant_code, tile_type
-from ferrotile.rust.layout import Code, array, atom, binary, call, method
+from ferrotile.rust.layout import Code, array, atom, binary, call, method, suffixed
 from ferrotile.rust.layout import statement as layout_statement
 from ferrotile.rust.layout import unsafe_statement as layout_unsafe
 from ferrotile.rust.ordered import Ordered
 from ferrotile.rust.pointers import Pointers
+from ferrotile.rust.special_views import SpecialViews
 from ferrotile.rust.targets.cutile_0_5 import PADDING
 
 if TYPE_CHECKING:
@@ -33,6 +38,32 @@ _WHY = {
 _Key = tuple[int, tuple[int, ...], tuple[int, ...], str | None]
 
 
+class Helpers:
+    """The helper functions that a module needs, each under the name it is called by."""
+
+    def __init__(self) -> None:
+        self._names: dict[Hashable, str] = {}
+        self.functions: dict[str, safety.Helper] = {}
+
+    def get(self, key: Hashable, wish: str, make: Callable[[str], safety.Helper]) -> str:
+        """The name of the helper with this key, made on first use."""
+        if key not in self._names:
+            name, number = wish, 2
+            while name in self.functions:
+                name, number = f"{wish}_{number}", number + 1
+            self._names[key] = name
+            self.functions[name] = make(name)
+        return self._names[key]
+
+
+def _plain_fma(operation: Operation) -> int:
+    """The rank of a multiply-add of tiles in the default mode; 0 for anything else."""
+    if operation.opcode != "fma" or operation.attribute("ftz"):
+        return 0
+    plain = operation.attribute("rounding") in (None, "nearest_even")
+    return tile_type(operation.result).rank if plain else 0
+
+
 class Memory:
     """Emits memory operations for a `Body`; keeps the hoisted views and the helpers that they need."""
 
@@ -42,29 +73,47 @@ class Memory:
         self._defined = body.values.defined
         self.access = {id(a.operation): a for a in find_accesses(self.plan.program)}
         self.views: dict[_Key, str] = {}
-        self._stores: dict[int, str] = {}
+        self._stores: dict[tuple[int, tuple[int, ...]], str] = {}
         self._tokens: dict[int, str] = {}
         self._wants: dict[_Key, int] = {}
         for operation in operations(self.plan.program.body):
             if operation.opcode in ("load_view", "num_tiles"):
                 key = self.key(operation.operands[0])
                 self._wants[key] = self._wants.get(key, 0) + 1
-        self._unchecked = {
-            self.key(o.operands[0])
-            for o in operations(self.plan.program.body)
-            if o.opcode == "load_view" and not self._checked(o)
-        }
-        self.helpers: dict[str, safety.Helper] = {}
-        self._helper_keys: dict[tuple[object, ...], str] = {}
+        loads = [o for o in operations(self.plan.program.body) if o.opcode == "load_view"]
+        plain = [o for o in loads if not self._checked(o) and not self.array(o.operands[0]).ordered]
+        self._plain = Counter(self._kind(o) for o in plain)
+        self._typed = {self.key(o.operands[0]) for o in plain if self._plain[self._kind(o)] == 1}
+        self._fma = Counter(_plain_fma(o) for o in operations(self.plan.program.body))
+        self.helpers = Helpers()
         self.top = 0
         self.assumed = 0
         self.pointers = Pointers(self, body)
+        self.elements = Elements(self, body)
+        self.special = SpecialViews(self, body)
         self.ordered = Ordered(self, body)
 
     def array(self, value: Value) -> ArrayPlan:
         found = array_of(value, self._defined)
         assert found is not None
         return self.plan.array(found.id)
+
+    def tensor(self, value: Value) -> str:
+        """The local that holds an array: the parameter, or a slice of it."""
+        variable = self._body.variables.get(value.id)
+        assert variable is not None, value
+        return variable.name
+
+    def stride(self, array: Value, axis: int) -> Code:
+        """A stride of an array."""
+        assert isinstance(array.type, ArrayType)
+        rank = array.type.rank
+        name = self.helpers.get(("strides", rank), f"strides_of_{rank}", lambda n: strides_helper(rank))
+        return atom(f"{name}({self.reference(array)})[{axis}]")
+
+    def reference(self, value: Value) -> str:
+        """An array as an argument: a parameter is a reference already."""
+        return f"&{self.tensor(value)}" if value.id in self._defined else self.tensor(value)
 
     def key(self, view: Value) -> _Key:
         found = array_of(view, self._defined)
@@ -107,22 +156,21 @@ class Memory:
         name = self._body.scope.temporary(f"p{plan.name}")
         self.views[key] = name
         code, unsafe = self._partition(value.type, plan.name)
-        typed = unsafe or key in self._unchecked
+        typed = unsafe or key in self._typed
         kind = f": Partition<{value.type.dtype}, {self._body.spelling.braces(value.type.tile)}>" if typed else ""
         note = f"// SAFETY: the view starts from the tensor's own token and `{plan.name}` is never written."
         self.hoist(f"let {name}{kind} = ", code, unsafe, note if unsafe else None)
         return name
 
     def index(self, values: tuple[Value, ...], bound: bool) -> Code:
-        codes = []
-        for v in values:
-            code = self._body.scalar(v)
-            if bound and ("(" in code.text or "[" in code.text):
-                code = self._body.bind("at", "i32", code)
-            elif bound and code.text.isdigit():
-                code = atom(f"{code.text}i32")
-            codes.append(code)
-        return array(*codes)
+        return array(*(self.index_code(v, bound) for v in values))
+
+    def index_code(self, value: Value, bound: bool) -> Code:
+        """One index; `bound`: as an argument that the JIT types without help."""
+        code = self._body.scalar(value)
+        if bound and ("(" in code.text or "[" in code.text):
+            return self._body.bind("at", "i32", code)
+        return suffixed(code) if bound else code
 
     def _checked(self, operation: Operation) -> bool:
         """Whether a load stays `.load(..)`: its check costs nothing, or the options keep it."""
@@ -140,10 +188,12 @@ class Memory:
 
     def token(self, plan: ArrayPlan) -> str:
         """The variable that holds the token of an array's last access."""
-        if plan.value not in self._tokens:
-            name = self._tokens[plan.value] = self._body.scope.temporary(f"{plan.name}_order")
+        key = -1 if plan.fenced else plan.value
+        if key not in self._tokens:
+            wish = "order" if plan.fenced else f"{plan.name}_order"
+            name = self._tokens[key] = self._body.scope.temporary(wish)
             self.hoist(f"let mut {name}: Token = ", method(atom(plan.name), "token"), False, None)
-        return self._tokens[plan.value]
+        return self._tokens[key]
 
     def note(self, plan: ArrayPlan) -> None:
         self.assumed += not plan.injective
@@ -203,22 +253,41 @@ class Memory:
             raise Unsupported("FT301", "Loads with a memory order have no translation yet.", operation.span)
         if plan.ordered:
             return self._ordered(operation, plan, view.type)
-        tma = use_tma(access, self.plan.options.target)
         if self._checked(operation):
+            latency = operation.attribute("latency")
+            name = "load" if latency is None else f"load_pipelined::<{latency}>"
             if self._wants.get(self.key(view)) == 1 and access.straight and view.type.padding in (None, "zero"):
                 code, _ = self._partition(view.type, plan.name)
-                return method(code, "load", self.index(index, False))
-            return method(atom(self.view(view)), "load", self.index(index, False))
-        if len(view.type.tile) == 1 and operation.attribute("allow_tma") is None:
-            tma = False
-        self._unchecked.add(self.key(view))
-        name = self.view(view)
-        latency = operation.attribute("latency")
+                return method(code, name, self.index(index, False))
+            return method(atom(self.view(view)), name, self.index(index, False))
+        rank, hints = self._kind(operation)
+        partition, at = atom(f"&{self.view(view)}"), self.index(index, True)
+        if self._plain[rank, hints] == 1:
+            return call("load_view_tko", partition, at, *hints.modes)
+        wish = ("load_unchecked" if hints.tma else "load_row") + hints.suffix
         return call(
-            "load_view_tko", atom(f"&{name}"), self.index(index, True), atom("ordering::Weak"),
-            atom("scope::TileBlock"), atom("None" if latency is None else f"Some({latency})"),
-            atom(f"tma::{'Enabled' if tma else 'Disabled'}"),
-        )  # fmt: skip
+            self.helpers.get(("load", rank, hints), wish, lambda name: safety.load(name, rank, hints)), partition, at
+        )
+
+    def _kind(self, operation: Operation) -> tuple[int, safety.Access]:
+        """What two loads must agree in to be one helper's: rank and hints."""
+        return len(tile_type(operation.result).shape), self.hints(operation)
+
+    def mul_add(self, operation: Operation) -> str | None:
+        """The helper for a plain `a * b + c`, where there are several of one rank."""
+        rank = _plain_fma(operation)
+        if not rank or self._fma[rank] < 2:
+            return None
+        return self.helpers.get(("mul_add", rank), "mul_add", lambda name: safety.mul_add(name, rank))
+
+    def hints(self, operation: Operation) -> safety.Access:
+        """How an access goes: the author's hints, else the policy."""
+        latency = operation.attribute("latency")
+        access = self.access[id(operation)]
+        tma = use_tma(access, self.plan.options.target)
+        if operation.opcode == "load_view" and tile_type(operation.result).rank == 1 and not self._checked(operation):
+            tma = operation.attribute("allow_tma") is True
+        return safety.Access(tma, latency if isinstance(latency, int) else None)
 
     def _ordered(self, operation: Operation, plan: ArrayPlan, view: ViewType) -> Code:
         owned = plan.form is Form.OWNED
@@ -227,37 +296,28 @@ class Memory:
             raise Unsupported(
                 "FT304", f"`{plan.name}` is also written: load it without padding or order.", operation.span
             )
-        name = self._helper("load_first", plan, tuple(view.tile), owned)
+        rank, access = len(view.tile), self.hints(operation)
+        name = self.helpers.get(
+            ("load_first", rank, owned, access),
+            "load_first" + access.suffix,
+            lambda name: safety.load_first(name, rank, owned, access),
+        )
         if owned:
             return call(name, atom(plan.name))
-        index = [self._body.scalar(v) for v in operation.operands[1:]]
-        generics = self.helpers[name].generics
-        return call(f"{name}::<{generics}>" if generics else name, atom(plan.name), *index)
-
-    def _helper(self, kind: str, plan: ArrayPlan, tile: tuple[object, ...], owned: bool) -> str:
-        spelling = self._body.spelling
-        view = next(a.view for a in self.access.values() if a.array == plan.value and a.view is not None
-                    and tuple(a.view.tile) == tile)  # fmt: skip
-        key = (kind, plan.dtype.name, spelling.sizes(view.tile), spelling.sizes(plan.tile), owned)
-        if key not in self._helper_keys:
-            name, number = kind, 2
-            while name in self.helpers:
-                name, number = f"{kind}{number}", number + 1
-            self._helper_keys[key] = name
-            if kind == "load_first":
-                made = safety.load_first(name, plan.dtype, plan.tile if owned else None, view.tile, spelling)
-            else:
-                made = safety.store_row(name, plan.dtype, plan.tile, view.tile, plan.row_axis, spelling)
-            self.helpers[name] = made
-        return self._helper_keys[key]
+        shape = atom(self._body.spelling.shape(view.tile))
+        return call(name, atom(plan.name), shape, self.index(operation.operands[1:], True))
 
     def inlines(self, operation: Operation) -> bool:
         """Whether a load may stand inside an expression: `load_view_tko` needs a typed local (JIT)."""
-        return self._checked(operation) and not self.array(operation.operands[0]).ordered
+        plain = self._checked(operation) and not self.special.handles(operation)
+        return plain and not self.array(operation.operands[0]).ordered
 
     def load(self, operation: Operation) -> None:
         """A load into a local."""
         plan = self.array(operation.operands[0])
+        if self.special.handles(operation):
+            self.special.load(operation)
+            return
         if plan.tokens:
             self.ordered.load(operation, plan)
             return
@@ -268,48 +328,107 @@ class Memory:
 
     def store(self, operation: Operation) -> None:
         """A store in the form that the plan chose."""
+        if self.special.handles(operation):
+            self.special.store(operation)
+            return
         view, tile, *index = operation.operands
         plan = self.array(view)
         access = self.access[id(operation)]
         body = self._body
         code = body.tile(tile)
         assert isinstance(view.type, ViewType)
-        quick = use_tma(access, self.plan.options.target) or self.plan.options.unsafe == "never"
+        hints = self.hints(operation)
+        quick = hints == safety.Access() or self.plan.options.unsafe == "never"
         if plan.tokens:
             self.ordered.store(operation, plan, code)
         elif plan.form in (Form.OWNED, Form.OWNED_ROW) and not quick:
-            name = self._helper("store_row", plan, tuple(view.type.tile), True)
-            extra = [body.scalar(index[plan.row_axis])] if plan.row_axis is not None else []
-            body.put("", call(name, atom(plan.name), code, *extra))
+            self._store_own(operation, plan, view.type, code, hints)
         elif plan.form is Form.OWNED:
             body.put("", method(atom(plan.name), "store", code))
+        elif plan.form is Form.MAPPED:
+            body.put("", method(atom(plan.name), "store", code, atom(body.minted)))
         elif plan.form is Form.OWNED_ROW:
-            if plan.value not in self._stores:
-                name = self._stores[plan.value] = body.scope.temporary(f"p{plan.name}")
-                shape = atom(body.spelling.shape(view.type.tile))
-                self.hoist(f"let mut {name} = ", method(atom(plan.name), "partition_mut", shape), False, None)
-            at = [body.scalar(v) if d == plan.row_axis else atom("0") for d, v in enumerate(index)]
-            body.put("", method(atom(self._stores[plan.value]), "store", code, array(*at)))
+            at = array(*self._inside(operation, plan, "0"))
+            body.put("", method(atom(self._nested(plan, view.type)), "store", code, at))
         else:
-            self._store_full(operation, plan, view.type, code, tuple(index), access.straight)
+            self._store_full(plan, view.type, code, tuple(index), access.straight, hints)
+
+    def _nested(self, plan: ArrayPlan, view: ViewType) -> str:
+        """The local that holds the tiles of a block's own row."""
+        key = (plan.value, tuple(s.value for s in view.tile))
+        if key not in self._stores:
+            name = self._stores[key] = self._body.scope.temporary(f"p{plan.name}")
+            shape = atom(self._body.spelling.shape(view.tile))
+            self.hoist(f"let mut {name} = ", method(atom(plan.name), "partition_mut", shape), False, None)
+        return self._stores[key]
+
+    def _inside(self, operation: Operation, plan: ArrayPlan, zero: str) -> list[Code]:
+        """The index of a stored tile within what its block owns."""
+        codes: list[Code] = []
+        for form, count in zip(self.access[id(operation)].index, plan.counts, strict=True):
+            rest = [(s, k) for s, k in form.terms if count > 1 and not s.startswith("bid")]
+            suffix = zero.removeprefix("0")
+            code = atom(f"{form.constant}{suffix}") if form.constant and count > 1 or not rest else None
+            for symbol, k in reversed(rest):
+                term = atom(self._body.variables[int(symbol[1:])].name)
+                term = binary(term, "*", atom(str(k)), 10) if k != 1 else term
+                code = term if code is None else binary(term, "+", code, 9)
+            codes.append(code if code is not None and count > 1 else atom(zero))
+        return codes
+
+    def _store_own(
+        self, operation: Operation, plan: ArrayPlan, view: ViewType, code: Code, hints: safety.Access
+    ) -> None:
+        """A store with hints, for which cutile has no safe form."""
+        body, rank = self._body, len(view.tile)
+        row = len([s for s in view.tile[:-1] if s.value != 1]) == 0
+        wish = ("store_row" if row else "store_own") + hints.suffix
+        if plan.form is Form.OWNED:
+            name = self.helpers.get(("own", rank, hints), wish, lambda n: safety.store_own(n, rank, hints))
+            body.put("", call(name, atom(plan.name), code))
+            return
+        at = self._inside(operation, plan, "0i32")
+        note = f"// SAFETY: the tile lies in the row of `{plan.name}` that this block owns."
+        self._store_at(self._nested(plan, view), rank, code, array(*at), hints, note)
+
+    def _store_at(
+        self, partition: str, rank: int, code: Code, at: Code, hints: safety.Access, note: str | None = None
+    ) -> None:
+        """An unchecked store with hints; `note` where nothing before has said why it is safe."""
+        wish = "store_at" + hints.suffix
+        name = self.helpers.get(("at", rank, hints), wish, lambda n: safety.store_at(n, rank, hints))
+        if not code.text.isidentifier():
+            # The JIT infers no types of calls inside `unsafe`.
+            bound = self._body.scope.temporary("tile")
+            self._body.put(f"let {bound} = ", code)
+            code = atom(bound)
+        if note is not None:
+            self._body.writer.line(note)
+        self._body.put("", call(name, atom(f"&mut {partition}"), code, at), unsafe=True)
+
+    def _tiles(self, plan: ArrayPlan) -> set[tuple[int, ...]]:
+        """The tile shapes in which an array is stored: a partition in one shape does not wait for stores in another."""
+        own = [a for a in self.access.values() if a.array == plan.value and a.store and a.view is not None]
+        return {tuple(s.value for s in a.view.tile) for a in own if a.view is not None}
 
     def _store_full(
         self,
-        operation: Operation,
         plan: ArrayPlan,
         view: ViewType,
         code: Code,
         index: tuple[Value, ...],
         straight: bool,
+        hints: safety.Access,
     ) -> None:
         body = self._body
         if view.dim_map != tuple(range(len(view.dim_map))):
-            raise Unsupported("FT301", "Stores with `order` have no translation yet.", operation.span)
+            raise Unsupported("FT301", "Stores with `order` have no translation yet.", body.writer.span)
         shape = atom(body.spelling.shape(view.tile))
         made = method(atom(plan.name), "partition_full_mut", shape)
-        name = self._stores.get(plan.value)
-        if name is None or straight:
-            name = self._stores[plan.value] = body.scope.temporary(f"p{plan.name}")
+        key = (plan.value, tuple(s.value for s in view.tile))
+        name = self._stores.get(key)
+        if name is None or (straight and len(self._tiles(plan)) > 1):
+            name = self._stores[key] = body.scope.temporary(f"p{plan.name}")
             note = f"// SAFETY: {_WHY[plan.injective]} of `{plan.name}`."
             self.assumed += not plan.injective
             if straight:
@@ -317,4 +436,9 @@ class Memory:
                 body.put(f"let mut {name} = ", made, unsafe=True)
             else:
                 self.hoist(f"let mut {name} = ", made, True, note)
-        body.put("", method(atom(name), "store", code, self.index(index, False)))
+        if hints == safety.Access():
+            body.put("", method(atom(name), "store", code, self.index(index, False)))
+            return
+        self.assumed += not plan.injective
+        note = f"// SAFETY: as above; the tile lies in `{plan.name}` as it does in the Python."
+        self._store_at(name, len(view.tile), code, self.index(index, True), hints, note)

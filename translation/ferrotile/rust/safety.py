@@ -1,13 +1,12 @@
-"""The helper functions that hold the `unsafe` of a module: ordered loads and stores without TMA."""
+"""The helper functions of a module, generic in element type and tile: what would else be said at length at every access,
+and the only places that hold an access without a check."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ferrotile.program.dtypes import DType
-from ferrotile.program.types import Shape
 from ferrotile.rust.layout import Code, array, atom, call, statement, unsafe_statement
-from ferrotile.rust.types import Spelling
 from ferrotile.rust.writer import Writer
 
 
@@ -18,7 +17,28 @@ class Helper:
     name: str
     lines: tuple[str, ...]
     unsafe: int
-    generics: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a view is read or written: through TMA or not, with the author's latency or none."""
+
+    tma: bool = True
+    latency: int | None = None
+
+    @property
+    def modes(self) -> tuple[Code, ...]:
+        """The last arguments of a load, after ordering and scope."""
+        latency = "None" if self.latency is None else f"Some({self.latency})"
+        return (atom("ordering::Weak"), atom("scope::TileBlock"), atom(latency), self.tma_code)
+
+    @property
+    def tma_code(self) -> Code:
+        return atom(f"tma::{'Enabled' if self.tma else 'Disabled'}")
+
+    @property
+    def suffix(self) -> str:
+        return "" if self.latency is None else f"_latency{self.latency}"
 
 
 _ORDERED = (
@@ -26,33 +46,11 @@ _ORDERED = (
     "So a tile that is read and then overwritten is loaded with its token, and the tensor's next",
     "access waits for that token.",
 )
-_NO_TMA = ("Stores this block's own tile without TMA, which is several times slower on single-row tiles.",)
+_ROW = "Without TMA, which is several times slower on tiles with one row."
+_UNCHECKED = "Without a bounds check, as in the Python: one that stays in a loop costs much of its speed."
 
 
-def _names(spelling: Spelling, shape: Shape) -> list[str]:
-    names: list[str] = []
-    for size in shape:
-        text = spelling.size(size)
-        if not text.isdigit() and text not in names:
-            names.append(text)
-    return names
-
-
-def _own_variable(dtype: DType, names: list[str]) -> DType:
-    """The element type under the helper's own name for a type parameter."""
-    if dtype.variable is None:
-        return dtype
-    return replace(dtype, variable=next(v for v in ("E", "T", "Element") if v not in names))
-
-
-def _generics(dtype: DType, names: list[str]) -> str:
-    parameters = [f"const {n}: i32" for n in names]
-    if dtype.variable is not None:
-        parameters.insert(0, f"{dtype.variable}: ElementType")
-    return f"<{', '.join(parameters)}>" if parameters else ""
-
-
-def _header(writer: Writer, head: str, parameters: list[str], result: str) -> None:
+def _header(writer: Writer, head: str, parameters: Sequence[str], result: str = "") -> None:
     one = f"{head}({', '.join(parameters)}){result} {{"
     if writer.indent + len(one) <= 100:
         writer.line(one)
@@ -64,77 +62,89 @@ def _header(writer: Writer, head: str, parameters: list[str], result: str) -> No
     writer.deeper()
 
 
-def _put(writer: Writer, prefix: str, code: Code, suffix: str = ";", unsafe: bool = False) -> None:
+def put(writer: Writer, prefix: str, code: Code, suffix: str = ";", unsafe: bool = False) -> None:
+    """One statement, broken as rustfmt would."""
     layout = unsafe_statement if unsafe else statement
     for line in layout(prefix, code, suffix, writer.indent) or [f"{prefix}{code.text}{suffix}"]:
         writer.line(line)
 
 
-def load_first(name: str, dtype: DType, owned: Shape | None, tile: Shape, spelling: Spelling) -> Helper:
-    """A load that later accesses of the tensor wait for. `owned`: the block's own tile, else any tile of `&Tensor`."""
+def _function(comments: Sequence[str], head: str, rank: int, parameters: Sequence[str], result: str = "") -> Writer:
     writer = Writer(4)
-    generics = _names(spelling, tile)
-    turbofish = ", ".join(([dtype.variable] if dtype.variable else []) + generics)
-    dtype = _own_variable(dtype, generics)
-    shape, typed = spelling.shape(tile), spelling.tile(dtype, tile)
-    rank = len(tile)
-    names = "ijklmn"[:rank]
-    for text in _ORDERED:
+    for text in comments:
         writer.line(f"// {text}")
-    tensor = f"z: &mut Tensor<{dtype}, {spelling.braces(tile)}>"
-    extra: list[str] = []
-    if owned is None:
-        tensor = f"z: &Tensor<{dtype}, {{ [{', '.join(['-1'] * rank)}] }}>"
-        extra = [f"{n}: i32" for n in names]
-    _header(writer, f"fn {name}{_generics(dtype, generics)}", [tensor, *extra], f" -> {typed}")
-    if owned is not None:
-        for axis, letter in enumerate(names):
-            writer.line(f"let {letter} = program_id({axis});")
-    writer.line(
-        "// SAFETY: the view starts from the tensor's own token"
-        + ("." if owned is None else "; the tile is this block's own.")
-    )
-    view = call("make_partition_view", *map(atom, ("z", shape, "padding::None", "dim_map::Identity", "z.token()")))
-    partition = f"Partition<{dtype}, {spelling.braces(tile)}>"
-    _put(writer, f"let view: {partition} = ", view, unsafe=True)
-    load = call(
-        "load_view_raw", atom("&view"), array(*map(atom, names)), atom("Some(z.token())"), atom("ordering::Weak"),
-        atom("scope::TileBlock"), atom("tma::Enabled"), atom("None"), array(*[atom("false")] * rank), atom(shape),
+    _header(writer, f"{head}<E: ElementType, const S: [i32; {rank}]>", parameters, result)
+    return writer
+
+
+def _end(writer: Writer, name: str, unsafe: int) -> Helper:
+    writer.back()
+    writer.line("}")
+    return Helper(name, tuple(writer.lines), unsafe)
+
+
+def load(name: str, rank: int, access: Access) -> Helper:
+    """An unchecked load of tile `at` of a partition."""
+    comment = _UNCHECKED if access.tma else _ROW
+    parameters = ("p: &Partition<E, S>", f"at: [i32; {rank}]")
+    writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
+    # The JIT wants a typed local.
+    put(writer, "let t: Tile<E, S> = ", call("load_view_tko", atom("p"), atom("at"), *access.modes))
+    writer.line("t")
+    return _end(writer, name, 0)
+
+
+def store_own(name: str, rank: int, access: Access) -> Helper:
+    """A store of the one tile that a block owns."""
+    comment = "Stores this block's own tile" + (" without TMA, slow on tiles with one row." if not access.tma else ".")
+    parameters = ("z: &mut Tensor<E, S>", "tile: Tile<E, S>")
+    writer = _function((comment,), f"fn {name}", rank, parameters)
+    writer.line("let mut own = z.partition_mut(z.shape());")
+    writer.line("// SAFETY: the block owns one tile, number 0 of the nested partition.")
+    first = array(*[atom("0i32")] * rank)
+    put(writer, "", call("store_view_tko_mut", atom("&mut own"), atom("tile"), first, *access.modes), unsafe=True)
+    return _end(writer, name, 1)
+
+
+def store_at(name: str, rank: int, access: Access) -> Helper:
+    """An unchecked store of tile `at`; the caller answers for the index."""
+    comment = "The caller owns tile `at`." + ("" if access.tma else f" {_ROW}")
+    parameters = ("p: &mut PartitionMut<E, S>", "tile: Tile<E, S>", f"at: [i32; {rank}]")
+    writer = _function((comment,), f"unsafe fn {name}", rank, parameters)
+    put(writer, "", call("store_view_tko_mut", atom("p"), atom("tile"), atom("at"), *access.modes))
+    return _end(writer, name, 0)
+
+
+def load_first(name: str, rank: int, owned: bool, access: Access) -> Helper:
+    """A load that later accesses of the tensor wait for: of the block's own tile, else of tile `at` of `&Tensor`."""
+    if owned:
+        parameters = ["z: &mut Tensor<E, S>"]
+        own, index = atom("z.shape()"), array(*(call("program_id", atom(str(d))) for d in range(rank)))
+    else:
+        parameters = [f"z: &Tensor<E, {{ [{', '.join(['-1'] * rank)}] }}>", "own: Shape<S>", f"at: [i32; {rank}]"]
+        own, index = atom("own"), atom("at")
+    writer = _function(_ORDERED, f"fn {name}", rank, parameters, " -> Tile<E, S>")
+    if owned:
+        put(writer, "let at = ", index)
+    rest = "; the tile is this block's own." if owned else "."
+    writer.line(f"// SAFETY: the view starts from the tensor's own token{rest}")
+    made = call("make_partition_view", atom("z"), own, *map(atom, ("padding::None", "dim_map::Identity", "z.token()")))
+    put(writer, "let view: Partition<E, S> = ", made, unsafe=True)
+    latency = "None" if access.latency is None else f"Some({access.latency})"
+    code = call(
+        "load_view_raw", atom("&view"), atom("at"), atom("Some(z.token())"), atom("ordering::Weak"),
+        atom("scope::TileBlock"), access.tma_code, atom(latency), array(*[atom("false")] * rank), own,
     )  # fmt: skip
-    _put(writer, f"let (tile, done): ({typed}, Token) = ", load, unsafe=True)
+    put(writer, "let (tile, done): (Tile<E, S>, Token) = ", code, unsafe=True)
     writer.line("unsafe { z.set_token(done) };")
     writer.line("tile")
-    writer.back()
-    writer.line("}")
-    return Helper(name, tuple(writer.lines), 3, turbofish)
+    return _end(writer, name, 3)
 
 
-def store_row(name: str, dtype: DType, owned: Shape, tile: Shape, row_axis: int | None, spelling: Spelling) -> Helper:
-    """A store of the block's own tile (or of tile `j` of its row) without TMA."""
-    writer = Writer(4)
-    generics = _names(spelling, (*owned, *tile))
-    dtype = _own_variable(dtype, generics)
-    shape = spelling.shape(tile)
-    rank = len(tile)
-    names = "ijk"[:rank]
-    for text in _NO_TMA:
-        writer.line(f"// {text}")
-    parameters = [f"z: &mut Tensor<{dtype}, {spelling.braces(owned)}>", f"tile: {spelling.tile(dtype, tile)}"]
-    if row_axis is not None:
-        parameters.append(f"{names[row_axis]}: i32")
-    _header(writer, f"fn {name}{_generics(dtype, generics)}", parameters, "")
-    for axis, letter in enumerate(names):
-        if axis != row_axis:
-            writer.line(f"let {letter} = program_id({axis});")
-    writer.line("// SAFETY: the view starts from the tensor's own token, and the tile is this block's own.")
-    made = call("make_partition_view_mut", *map(atom, ("z", shape, "padding::None", "z.token()")))
-    partition = f"PartitionMut<{dtype}, {spelling.braces(tile)}>"
-    _put(writer, f"let mut view: {partition} = ", made, unsafe=True)
-    store = call(
-        "store_view_tko_mut", atom("&mut view"), atom("tile"), array(*map(atom, names)), atom("ordering::Weak"),
-        atom("scope::TileBlock"), atom("None"), atom("tma::Disabled"),
-    )  # fmt: skip
-    _put(writer, "", store, unsafe=True)
-    writer.back()
-    writer.line("}")
-    return Helper(name, tuple(writer.lines), 2)
+def mul_add(name: str, rank: int) -> Helper:
+    """`a * b + c`, rounded once."""
+    parameters = ("a: Tile<E, S>", "b: Tile<E, S>", "c: Tile<E, S>")
+    comment = "`a * b + c`, rounded once: cuTile Python's compiler contracts it."
+    writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
+    put(writer, "", call("fma", *map(atom, ("a", "b", "c", "rounding::NearestEven", "ftz::Disabled"))), "")
+    return _end(writer, name, 0)

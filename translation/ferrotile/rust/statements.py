@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Container, Sequence
 
 from ferrotile.passes.plan import Plan
@@ -10,15 +9,15 @@ from ferrotile.program.ir import Block, For, If, Loop, Operation, Value
 from ferrotile.program.types import TileType
 from ferrotile.rust.control import Control
 from ferrotile.rust.expressions import Operands, constant_code, expression, tile_type
-from ferrotile.rust.layout import Code, atom, call, statement, unsafe_statement
+from ferrotile.rust.layout import Code, atom, call, statement, tuple_of, unsafe_statement
 from ferrotile.rust.memory import Memory
-from ferrotile.rust.targets.cutile_0_5 import WISHES
+from ferrotile.rust.printing import print_line
 from ferrotile.rust.types import Spelling
+from ferrotile.rust.unsafe_forms import unsafe_reason
 from ferrotile.rust.values import Scope, Values, Variable
+from ferrotile.rust.wishes import Wishes
 from ferrotile.rust.writer import Writer
 from ferrotile.syntax.span import NOWHERE, Span
-
-_CONSTANTS = {0: "zero", 1: "one", -math.inf: "lowest", math.inf: "highest"}
 
 
 class TooWide(Exception):
@@ -47,9 +46,15 @@ class Body:
         self.forced = forced
         self._comments = list(comments)
         self.now = 0
+        self.minted = ""
+        """The local that holds the tile of the mapped loop at hand."""
         self._base = writer.indent
-        self.operands = Operands(self.raw, self.tile, self.scalar, values, spelling, plan.axes, self.bind)
+        self.names = Wishes(values, scope)
         self.memory = Memory(self)
+        self.operands = Operands(
+            self.raw, self.tile, self.scalar, values, spelling, plan.axes, self.bind, self.memory.mul_add,
+            self.memory.helpers.get,
+        )  # fmt: skip
         self.control = Control(self)
 
     def put(self, prefix: str, code: Code, suffix: str = ";", unsafe: bool = False) -> None:
@@ -73,6 +78,13 @@ class Body:
         name = self.scope.temporary(wish)
         self.put(f"let {name}: {kind} = ", code)
         return atom(name)
+
+    def bind_print(self, value: Value) -> str:
+        """A printed value under a plain name, which is all that the macro takes."""
+        code = self.raw(value)
+        if code.text.isidentifier() and code.text not in ("true", "false"):
+            return code.text
+        return self.bind(value.name or "shown", self._kind(value), code).text
 
     def _at(self, span: Span) -> None:
         if span != NOWHERE:
@@ -100,6 +112,8 @@ class Body:
             if not self.memory.inlines(source):
                 raise TooWide(value.id)
             return self.memory.load_code(source).inlined(value.id)
+        if source.opcode == "stride":
+            return self.memory.stride(source.operands[0], int(str(source.attribute("axis")))).inlined(value.id)
         return expression(source, self.operands).inlined(value.id)
 
     def tile(self, value: Value) -> Code:
@@ -123,8 +137,15 @@ class Body:
         return self.bind(value.name or "s", str(tile_type(value).dtype), call("tile_to_scalar", self.raw(value)))
 
     def block(self, block: Block) -> None:
+        together: dict[int, list[Operation]] = {id(run[0]): run for run in self._block_ids(block)}
+        done = {id(s) for run in together.values() for s in run[1:]}
         for s in block.statements:
+            if id(s) in done:
+                continue
             self.now = self.values.position[id(s)]
+            if id(s) in together:
+                self._bind_block_ids(together[id(s)])
+                continue
             if self.writer.indent == self._base:
                 self.memory.top = len(self.writer.lines)
             match s:
@@ -140,6 +161,32 @@ class Body:
                     self._at(s.span)
                     self.control.loop(s)
 
+    def _block_ids(self, block: Block) -> list[list[Operation]]:
+        """Runs of block ids that are bound one after the other."""
+        runs: list[list[Operation]] = [[]]
+        for s in block.statements:
+            if isinstance(s, Operation) and s.opcode == "block_id" and self.values.carry_of(s.result) is None:
+                runs[-1].append(s)
+            elif not isinstance(s, Operation) or not s.results or not self.values.is_inline(s.result):
+                runs.append([])
+        return [run for run in runs if len(run) > 1]
+
+    def _bind_block_ids(self, run: Sequence[Operation]) -> None:
+        """`let (i, j) = (program_id(0), program_id(1));`"""
+        names = []
+        for s in run:
+            self._at(s.span)
+            variable = self.scope.declare(self.names.of(s.result, self.now), self.now, self.values.last_use(s.result))
+            self.variables[s.result.id] = variable
+            names.append(atom(variable.name))
+        self.writer.span = Span(min(s.span.start for s in run), max(s.span.end for s in run))
+        codes = [expression(s, self.operands) for s in run]
+        axes = [code.text for code in codes]
+        if axes == [f"program_id({d})" for d in range(3)]:
+            self.put(f"let {tuple_of(names).text} = ", call("get_tile_block_id"))
+        else:
+            self.put(f"let {tuple_of(names).text} = ", tuple_of(codes))
+
     def _operation(self, s: Operation) -> None:
         if s.results and len(s.results) == 1 and (self.values.is_inline(s.result) or s.opcode == "make_view"):
             return
@@ -147,6 +194,8 @@ class Body:
             return
         self._at(s.span)
         match s.opcode:
+            case "tile_index":
+                pass
             case "store_view":
                 self.memory.store(s)
             case "load_view":
@@ -157,12 +206,28 @@ class Body:
                 self.assign(s.result, self.memory.pointers.base(s), self._annotate(s))
             case "store_ptr":
                 self.memory.pointers.store_pointer(s)
+            case "gather" | "scatter" | "atomic_rmw" | "atomic_cas":
+                self.memory.elements.access(s)
+            case "slice":
+                self.memory.special.slice(s)
+            case "load_special":
+                self.memory.special.load(s)
+            case "store_special":
+                self.memory.special.store(s)
+            case "reduce_view":
+                self.memory.special.reduce(s)
             case "assert":
                 message = str(s.attribute("message") or "").replace('"', '\\"')
                 condition = self.bind("holds", self._kind(s.operands[0]), self.raw(s.operands[0]))
                 self.writer.line(f'cuda_tile_assert!({condition.text}, "{message}");')
+            case "print":
+                self.writer.line(print_line(s, self.bind_print))
             case _:
-                self.assign(s.result, expression(s, self.operands), self._annotate(s))
+                reason = unsafe_reason(s)
+                code = expression(s, self.operands)
+                if reason is not None:
+                    self.writer.line(f"// SAFETY: {reason}")
+                self.assign(s.result, code, self._annotate(s), unsafe=reason is not None)
 
     def _only_padding(self, s: Operation) -> bool:
         """Whether a constant is written as a gather's padding argument only."""
@@ -185,6 +250,11 @@ class Body:
         scalar = not kind.shape and not self.values.is_tile0(s.result)
         typed = [
             "reduce",
+            "scan",
+            "insert",
+            "pack",
+            "unpack",
+            "mmaf_scaled",
             "exti",
             "trunci",
             "bitcast",
@@ -203,31 +273,7 @@ class Body:
 
     def wish(self, value: Value) -> str:
         """What a value would like to be called."""
-        if value.name:
-            return value.name
-        source = self.values.defined.get(value.id)
-        if not isinstance(source, Operation):
-            return "r"
-        if source.opcode == "reduce":
-            return {"sum": "sum", "prod": "product", "max": "high", "min": "low"}[str(source.attribute("function"))]
-        if source.opcode in (
-            "ftof",
-            "itof",
-            "ftoi",
-            "exti",
-            "trunci",
-            "bitcast",
-            "reshape",
-            "broadcast",
-            "permute",
-        ):
-            return self.wish(source.operands[0])
-        if source.opcode == "block_id":
-            return ("i", "j", "k")[int(str(source.attribute("axis")))]
-        if source.opcode == "constant":
-            number = source.attribute("value")
-            return _CONSTANTS.get(number, "fill") if isinstance(number, (int, float)) else "fill"
-        return WISHES.get(source.opcode, "t")
+        return self.names.of(value, self.now)
 
     def assign(self, value: Value, code: Code, annotation: str, unsafe: bool = False) -> None:
         """`let name = code;`, or `name = code;` for a carried variable."""
@@ -235,10 +281,19 @@ class Body:
         scalar = variable is not None or not self.values.is_tile0(value)
         if scalar and self.values.natural_tile0(value):
             kind = tile_type(value).dtype
-            code = call("tile_to_scalar", self.bind(f"{self.wish(value)}_tile", self.spelling.tile(kind, ()), code))
+            name = self.scope.temporary(f"{self.wish(value)}_tile")
+            self.put(f"let {name}: {self.spelling.tile(kind, ())} = ", code, unsafe=unsafe)
+            code, unsafe = call("tile_to_scalar", atom(name)), False
             annotation = f": {kind}"
         if variable is not None:
             self.put(f"{variable.name} = ", code, unsafe=unsafe)
+            return
+        carry = self.values.carry_of(value)
+        if carry is not None:
+            wish, last = value.name or carry.argument.name or self.wish(value), self.values.last_use(value)
+            variable = self.scope.declare(wish, self.now, last, mutable=True)
+            self.variables[value.id] = variable
+            self.put(f"let mut {variable.name}: {self._kind(value)} = ", code, unsafe=unsafe)
             return
         variable = self.scope.declare(self.wish(value), self.now, self.values.last_use(value))
         self.variables[value.id] = variable

@@ -11,11 +11,17 @@ from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, 
 from ferrotile.program.types import TileType
 from ferrotile.rust.targets.cutile_0_5 import OPERATORS, WIDE_INTEGERS
 from ferrotile.rust.types import literal
+from ferrotile.rust.unsafe_forms import unsafe_reason
 
-FREE = frozenset(("const_param", "extent", "num_tiles", "num_blocks"))
+FREE = frozenset(("const_param", "extent", "num_tiles", "num_blocks", "stride"))
 _NEVER = frozenset(
     [
         "reduce",
+        "scan",
+        "insert",
+        "pack",
+        "unpack",
+        "assume_div_by",
         "exti",
         "trunci",
         "bitcast",
@@ -24,9 +30,15 @@ _NEVER = frozenset(
         "cat",
         "extract",
         "load_ptr",
+        "gather",
+        "atomic_rmw",
+        "atomic_cas",
+        "load_special",
+        "slice",
         "base_pointer",
         "offset",
         "block_id",
+        "tile_index",
         "make_view",
         "store_view",
         "store_ptr",
@@ -48,6 +60,14 @@ class Variable:
     last: int
     mutable: bool = False
     values: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """A variable that a loop carries."""
+
+    loop: For | Loop
+    argument: Value
 
 
 class Values:
@@ -103,6 +123,8 @@ class Values:
         source = self.defined.get(value.id)
         if value.id in self.forced or not isinstance(source, Operation) or source.opcode in _NEVER:
             return False
+        if unsafe_reason(source) is not None:
+            return False
         if len(source.results) != 1 or self.counts[value.id] != 1:
             return False
         (consumer,) = self.consumers(value)
@@ -118,6 +140,8 @@ class Values:
             return self._constant_inline(source, kind, value, consumer)
         if value.name is not None:
             return False
+        if self._untyped_comparison(source, consumer):
+            return False
         if source.opcode in _CONVERSIONS and (kind.shape or self.is_tile0(source.operands[0])):
             return False
         if isinstance(consumer, (For, Loop)):
@@ -126,18 +150,32 @@ class Values:
             isinstance(consumer, Operation) and consumer.opcode in ("base_pointer", "offset", "load_ptr", "store_ptr")
         )
 
+    def _untyped_comparison(self, source: Operation, consumer: Statement) -> bool:
+        """Whether the JIT would take a comparison of tiles for a scalar: as operand of an operator in an argument."""
+        if source.opcode not in ("cmpi", "cmpf") or not isinstance(consumer, Operation):
+            return False
+        return consumer.opcode in OPERATORS and self.is_inline(consumer.result)
+
     def _constant_inline(self, source: Operation, kind: TileType, value: Value, consumer: Statement) -> bool:
         number = source.attribute("value")
         if not isinstance(number, (int, float)) or literal(number, kind.dtype, True) is None or not kind.shape:
             return False
-        if isinstance(consumer, (For, Loop)):
-            return True
         if not isinstance(consumer, Operation) or consumer.opcode not in OPERATORS:
             return False
         if not self.plain_operator(consumer):
             return False
         others = [v for v in consumer.operands if v.id != value.id]
-        return all(not self._is_constant(v) for v in others) and bool(others)
+        if not others or any(self._is_constant(v) for v in others):
+            return False
+        return self._types_constant(consumer, value, others[0])
+
+    def _types_constant(self, consumer: Operation, value: Value, other: Value) -> bool:
+        """Whether the JIT finds the type of a constant from its operator: it takes the type of the left operand where
+        that is known, and looks at a comparison's operands instead of its result."""
+        source = self.defined.get(other.id)
+        if isinstance(source, Operation) and source.opcode in ("cmpi", "cmpf") and self.is_inline(other):
+            return False
+        return consumer.operands[0].id != value.id or not self.is_inline(consumer.result)
 
     def _is_constant(self, value: Value) -> bool:
         source = self.defined.get(value.id)
@@ -172,19 +210,22 @@ class Values:
         if not isinstance(source, Operation) or not isinstance(kind, TileType) or kind.shape:
             return False
         match source.opcode:
-            case "constant" | "const_param" | "block_id" | "num_blocks" | "extent" | "num_tiles":
+            case "constant" | "const_param" | "block_id" | "tile_index" | "num_blocks" | "extent" | "num_tiles" | "stride":
+                return False
+            case "assume_div_by":
                 return False
             case "cmpi":
-                return any(self.is_tile0(v) for v in source.operands)
+                return self._narrow(source) or any(self.is_tile0(v) for v in source.operands)
             case "cmpf":
                 unordered = source.attribute("ordering") == "unordered"
                 return unordered or any(self.is_tile0(v) for v in source.operands)
             case "mini" | "maxi" | "minf" | "maxf":
-                special = source.attribute("propagate_nan") or source.attribute("ftz")
+                special = self._narrow(source) or source.attribute("propagate_nan") or source.attribute("ftz")
                 return bool(special) or any(self.is_tile0(v) for v in source.operands)
             case "divi":
                 way = source.attribute("rounding")
                 plain = way in (None, "zero", "positive_inf") or self._floor_is_plain(source)
+                plain = plain and not self._narrow(source)
                 return not plain or any(self.is_tile0(v) for v in source.operands)
             case "itof" | "ftof" | "ftoi":
                 return any(self.is_tile0(v) for v in source.operands) or source.attribute("rounding") not in (
@@ -196,6 +237,12 @@ class Values:
                 return not self.plain_operator(source) or any(self.is_tile0(v) for v in source.operands)
             case _:
                 return True
+
+    @staticmethod
+    def _narrow(source: Operation) -> bool:
+        """Whether the operands are 16-bit integers, which have functions of tiles only."""
+        kind = source.operands[0].type
+        return isinstance(kind, TileType) and kind.dtype.is_integer and kind.dtype.name not in WIDE_INTEGERS
 
     def _floor_is_plain(self, source: Operation) -> bool:
         from ferrotile.passes.affine import non_negative
@@ -219,6 +266,19 @@ class Values:
             if isinstance(consumer, Operation) and len(consumer.results) == 1 and self.is_inline(consumer.result):
                 last = max(last, self.last_use(consumer.result))
         return last
+
+    def carry_of(self, value: Value) -> Carry | None:
+        """The loop variable that starts as this value and is its only use, if the value has a local of its own."""
+        if self.counts[value.id] != 1 or self.is_inline(value):
+            return None
+        (consumer,) = self.consumers(value)
+        source = self.defined.get(value.id)
+        if not isinstance(consumer, (For, Loop)) or not isinstance(source, Operation):
+            return None
+        if self._block[id(source)] != self._block[id(consumer)]:
+            return None
+        at = next((k for k, v in enumerate(consumer.initial) if v.id == value.id), None)
+        return None if at is None else Carry(consumer, consumer.arguments[at])
 
     def yielded_to(self, loop: For | Loop, k: int) -> Value | None:
         """The value that becomes argument k, if it can be assigned where it is computed."""
@@ -252,6 +312,11 @@ class Scope:
         self._reserved = reserved
         self._live: list[Variable] = []
         self._used: set[str] = set(hints)
+
+    def is_free(self, name: str, position: int) -> bool:
+        """Whether a variable declared after `position` may have this very name."""
+        busy = {v.name for v in self._live if v.last > position}
+        return naming.local(name, _Either(busy, self._reserved)) == name
 
     def declare(self, wish: str, position: int, last: int, mutable: bool = False) -> Variable:
         """A variable called like the wish, which may shadow one that is not needed after `position`."""

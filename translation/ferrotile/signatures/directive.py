@@ -4,7 +4,8 @@ directive := "# ferrotile:" entry ("," entry)*           several lines add up
 entry     := NAME ":" dtype [ "[" extent ("," extent)* "]" ]
            | NAME "=" value | "grid" "=" "(" product ("," product)* ")" | "grid" "=" product
 product   := term ("*" term)*      term := extent ["/" extent] | "cdiv" "(" extent "," extent ")"
-extent    := NAME | INT            value := INT | FLOAT | STRING | "True" | "False" | "None"
+extent    := NAME | INT            dtype := f16 | bf16 | i32 | f8e4m3 | torch.float16 | ...
+value     := INT | FLOAT | STRING | "True" | "False" | "None" | dtype | "(" [value ("," value)* [","]] ")"
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ferrotile.syntax.span import Span
 
 _HEAD = re.compile(r"#+\s*ferrotile\s*:")
 _TOKEN = re.compile(
-    r"\s*(?:(?P<name>[^\W\d]\w*)|"
+    r"\s*(?:(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)|"
     r"(?P<number>-?(?:0[xX][0-9a-fA-F]+|\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+))"
     r"|(?P<string>\"[^\"]*\"|'[^']*')|(?P<mark>//|[][(),:=*/])|(?P<other>\S))"
 )
@@ -48,6 +49,17 @@ class Directive:
     grid_span: Span
     diagnostics: tuple[Diagnostic, ...]
 
+    def joined(self, weaker: Directive) -> Directive:
+        """This directive, with what `weaker` says of the parameters that this one does not name."""
+        mine = {*self.declared, *self.constants}
+        return Directive(
+            self.declared | {n: d for n, d in weaker.declared.items() if n not in mine},
+            self.constants | {n: c for n, c in weaker.constants.items() if n not in mine},
+            weaker.grid if self.grid is None else self.grid,
+            weaker.grid_span if self.grid is None else self.grid_span,
+            self.diagnostics + weaker.diagnostics,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class _Token:
@@ -61,6 +73,29 @@ class _Error(Exception):
         super().__init__(message)
         self.message = message
         self.span = span
+
+
+_DEPTH = 8
+
+
+def named_dtype(name: str) -> DType | None:
+    """The element type that a name means here: `f16`, `float16`, `torch.float16`, `ct.float16`."""
+    root, _, last = name.rpartition(".")
+    return NAMES.get(last) if root in ("", "ct", "torch", "np", "numpy", "cp", "cupy", "cuda.tile") else None
+
+
+def constant_text(value: Constant) -> str:
+    """A constant as a directive writes it."""
+    match value:
+        case DType():
+            return value.name
+        case str():
+            return f'"{value}"' if '"' not in value else f"'{value}'"
+        case tuple():
+            inner = ", ".join(constant_text(v) for v in value)
+            return f"({inner},)" if len(value) == 1 else f"({inner})"
+        case _:
+            return repr(value)
 
 
 def is_directive(comment: Comment) -> bool:
@@ -165,7 +200,7 @@ class _Parser:
 
     def _declaration(self, name: _Token) -> None:
         token = self._next()
-        dtype = NAMES.get(token.text) if token.kind == "name" else None
+        dtype = named_dtype(token.text) if token.kind == "name" else None
         if dtype is None:
             raise _Error(
                 f"{_shown(token)} is no element type: write f16, bf16, f32, i32, u8, bool, ...", token.span
@@ -193,17 +228,32 @@ class _Parser:
             return number
         raise _Error(f"expected an extent's name or an integer, not {_shown(token)}", token.span)
 
-    def _value(self) -> Constant:
-        token = self._next()
+    def _value(self, depth: int = 0) -> Constant:
+        token = self._next(inside=depth > 0)
         if token.kind == "string":
             return token.text[1:-1]
         words: dict[str, Constant] = {"True": True, "False": False, "None": None}
         if token.text in words:
             return words[token.text]
+        if token.text == "(" and depth < _DEPTH:
+            return self._tuple(depth)
+        dtype = named_dtype(token.text) if token.kind == "name" else None
+        if dtype is not None:
+            return dtype
         number = _number(token)
         if number is None:
-            raise _Error(f"expected a number, a string, True or False, not {_shown(token)}", token.span)
+            what = "a number, a string, True, False, None, an element type or a tuple"
+            raise _Error(f"expected {what}, not {_shown(token)}", token.span)
         return number
+
+    def _tuple(self, depth: int) -> tuple[Constant, ...]:
+        items: list[Constant] = []
+        while not self._take(")"):
+            items.append(self._value(depth + 1))
+            if not self._take(","):
+                self._expect(")")
+                break
+        return tuple(items)
 
     def _grid_entry(self, name: _Token) -> None:
         if not self._take("("):

@@ -28,9 +28,20 @@ NAMES: dict[str, DType] = {
     "uint32": dtypes.U32,
     "uint64": dtypes.U64,
     "tfloat32": dtypes.TF32,
+    "fp16": dtypes.F16,
+    "fp32": dtypes.F32,
+    "fp64": dtypes.F64,
+    "uint": dtypes.U32,
+    "char": dtypes.I8,
+    "byte": dtypes.U8,
+    "f8e4m3": dtypes.F8E4M3FN,
+    "f8e8m0": dtypes.F8E8M0FNU,
+    "float8_e4m3": dtypes.F8E4M3FN,
+    "float8_e8m0": dtypes.F8E8M0FNU,
     "float8_e4m3fn": dtypes.F8E4M3FN,
     "float8_e5m2": dtypes.F8E5M2,
     "float8_e8m0fnu": dtypes.F8E8M0FNU,
+    "float4_e2m1fn": dtypes.F4E2M1FN,
 }
 
 LIBRARIES = ("torch", "numpy", "cupy", "jax", "cuda.tile", "ml_dtypes")

@@ -1,176 +1,195 @@
-"""The signatures of a kernel, merged by strength: directive, annotation, launch sites, usage."""
+"""The signatures of a kernel, merged by strength: directive, annotation, launch sites, usage, assumption."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from types import MappingProxyType
 
 from ferrotile.diagnostics.catalogue import diagnostic
-from ferrotile.diagnostics.model import Diagnostic, Fix
+from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.program.dtypes import BOOL, F32, I32, DType
+from ferrotile.signatures import assume
+from ferrotile.signatures.alternatives import alternatives
 from ferrotile.signatures.annotations import Annotation, Role, read_annotation
+from ferrotile.signatures.checks import check_directive
 from ferrotile.signatures.directive import Directive, read_directive
+from ferrotile.signatures.findings import Findings
+from ferrotile.signatures.grids import factors, launched_grid
 from ferrotile.signatures.launch import Launch, Launches, collect_launches
 from ferrotile.signatures.model import (
     Argument,
     ArrayArgument,
     ConstantArgument,
-    GridFactor,
     ScalarArgument,
     Signature,
+    Site,
     Source,
 )
+from ferrotile.signatures.selection import select
 from ferrotile.signatures.symbols import Symbols
-from ferrotile.signatures.usage import Usage, read_usage
+from ferrotile.signatures.typecheck import read_typecheck
+from ferrotile.signatures.usage import Usage, Use, constant_value, read_usage
 from ferrotile.signatures.values import (
+    UNKNOWN,
     Constant,
     ElementType,
-    FloatValue,
-    Grid,
     Int,
     Known,
     Ratio,
     Sequence,
-    Shape,
     Tensor,
-    Term,
+    Unknown,
     Value,
 )
 from ferrotile.syntax.module import FunctionSource, Module
-from ferrotile.syntax.span import NOWHERE, Span
-
-_REPRESENTATIVES = (64, 32, 16, 128, 8, 256, 4, 2)
-"""Values assumed for tile sizes that nothing gives: distinct, so that a mix-up of two shows."""
+from ferrotile.syntax.span import Span
 
 
 @dataclass(frozen=True, slots=True)
 class SignatureResult:
-    """`signatures` is empty where an argument stays unknown. `example_extents` gives the extents of a launch
-    site for symbols, to run the kernel with."""
+    """At least one signature for every kernel whose parameters have a form at all. `example_extents` gives the extents
+    of a launch site for symbols, to run the kernel with."""
 
     signatures: tuple[Signature, ...]
     diagnostics: tuple[Diagnostic, ...]
     example_extents: Mapping[str, int]
 
 
+_ALTERNATIVES = 5
+"""Other assumptions that are tried for a signature."""
+
+Accept = Callable[[Signature], bool]
+
+
 def infer_signatures(
-    module: Module, kernel: FunctionSource, launches: Launches | None = None
+    module: Module, kernel: FunctionSource, launches: Launches | None = None, accept: Accept | None = None
 ) -> SignatureResult:
-    """All distinct signatures of `kernel`. For several kernels pass `collect_launches(module)`."""
+    """All distinct signatures of `kernel`, up to a bound. For several kernels pass `collect_launches(module)`. `accept`
+    tells whether the kernel is valid under a signature: where it is not, other assumptions are tried."""
     found = collect_launches(module) if launches is None else launches
-    return _Inference(module, kernel, found).infer()
+    return _Inference(module, kernel, found).infer(accept)
 
 
 class _Inference:
     def __init__(self, module: Module, kernel: FunctionSource, launches: Launches) -> None:
         self._module = module
         self._kernel = kernel
-        self._names = launches.names
+        self._launches = launches
         arguments = kernel.node.args
         self._parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        defaults = dict(
+        self._defaults: dict[str, ast.expr] = dict(
             zip(reversed([p.arg for p in self._parameters]), reversed(arguments.defaults), strict=False)
         )
-        self._defaults: dict[str, ast.expr] = defaults
-        self._directive: Directive = read_directive(module.document.comments_above(kernel.span.start))
+        self._annotations = {p.arg: read_annotation(module, p.annotation) for p in self._parameters}
         self._usage: Usage = read_usage(module, kernel.node)
-        count = len(self._parameters)
-        mine = [s for s in launches.sites if s.kernel == kernel.name]
-        self._sites = [s for s in mine if s.arguments is not None and len(s.arguments) == count]
-        self._values = launches.values
-        self._found: list[Diagnostic] = [*self._directive.diagnostics]
-        self._missing: dict[str, tuple[str, str, Span]] = {}
-        self._guesses: dict[str, str] = {}
+        written = read_directive(module.document.comments_above(kernel.span.start))
+        self._directive: Directive = written.joined(read_typecheck(module, kernel))
+        self._findings = Findings(module, kernel)
         self._examples: dict[str, int] = {}
+        self._reasons: dict[str, tuple[DType, str]] = {}
 
-    def infer(self) -> SignatureResult:
-        self._check_directive()
-        signatures: list[Signature] = []
-        sites: list[Launch | None] = [*self._sites]
-        for site in sites or [None]:
-            signature = self._signature(site)
-            if signature is not None and not any(_same(signature, s) for s in signatures):
-                signatures.append(signature)
-        if signatures:
-            # What one launch site leaves open is no finding where another tells it; what was assumed is.
-            assumed = {a.name for s in signatures for a in s.arguments if a.source is Source.ASSUMED}
-            self._missing = {k: m for k, m in self._missing.items() if k in assumed}
-        fix = self._fix() if self._missing else None
-        for code, message, span in self._missing.values():
-            self._found.append(diagnostic(code, message, span, fix=fix))
-        if signatures and all(s.grid is None for s in signatures):
+    def _accepted(self, signature: Signature, accept: Accept | None) -> Signature:
+        """`signature`, or where the kernel is not valid under it one with other assumptions under which it is."""
+        if accept is None or not any(a.source is Source.ASSUMED for a in signature.arguments) or accept(signature):
+            return signature
+        others = islice(alternatives(signature), _ALTERNATIVES)
+        return next((a for a in others if accept(a)), signature)
+
+    def _structural(self, constant: ConstantArgument) -> bool:
+        """Whether the kernel chooses its code by the constant's value."""
+        use = self._usage.of(constant.name)
+        return use.condition or bool(use.compared) or use.none or use.unrolled
+
+    def _why(self, argument: Argument) -> str:
+        dtype, why = self._reasons.get(argument.name, (None, ""))
+        changed = isinstance(argument, ArrayArgument) and dtype is not None and not dtype.identical(argument.dtype)
+        return "since the kernel is not valid with another one" if changed else why
+
+    def infer(self, accept: Accept | None = None) -> SignatureResult:
+        names = tuple(p.arg for p in self._parameters)
+        constant = frozenset(n for n, a in self._annotations.items() if a.role is Role.CONSTANT)
+        told = list(self._directive.diagnostics)
+        told.extend(check_directive(self._directive, self._kernel.name, names, constant, self._usage))
+        mine = [s for s in self._launches.sites if s.kernel == self._kernel.name]
+        sites = [s for s in mine if s.arguments is not None and len(s.arguments) == len(self._parameters)]
+        lists = [p for p in self._parameters if self._usage.of(p.arg).listed]
+        if lists and not constant.issuperset(p.arg for p in lists):
+            for p in lists:
+                message = f"`{p.arg}` is a list of arrays, which has no translation yet"
+                told.append(diagnostic("FT301", message, self._module.span_of(p)))
+            return SignatureResult((), tuple(told), MappingProxyType({}))
+        sites = [s for s in sites if not self._contradicted(s)] or sites
+        candidates = [self._signature(site) for site in sites] or [self._signature(None)]
+        selected, left_out = select(candidates, self._structural)
+        chosen = [self._accepted(s, accept) for s in selected]
+        for signature in chosen:
+            for argument in signature.arguments:
+                self._findings.argument(argument, self._why(argument))
+        told.extend(self._findings.told())
+        if all(s.grid is None for s in chosen):
             message = f"the grid of `{self._kernel.name}` is not known: add `grid=(...)` to a directive"
-            self._found.append(diagnostic("FT106", message, self._kernel.name_span))
-        return SignatureResult(tuple(signatures), tuple(self._found), MappingProxyType(self._examples))
+            told.append(diagnostic("FT106", message, self._kernel.name_span))
+        configs = max((s.configs for s in sites), default=0)
+        if left_out or configs:
+            told.append(diagnostic("FT107", _others(left_out, configs), self._kernel.name_span))
+        return SignatureResult(tuple(chosen), tuple(told), MappingProxyType(self._examples))
 
-    def _check_directive(self) -> None:
-        names = {p.arg for p in self._parameters}
-        symbols = {
-            e for d in self._directive.declared.values() for e in d.extents or () if isinstance(e, str)
-        }
-        for name, declared in self._directive.declared.items():
-            if name not in names:
-                self._found.append(
-                    diagnostic(
-                        "FT104",
-                        f"directive: `{name}` is no parameter of `{self._kernel.name}`",
-                        declared.span,
-                    )
-                )
-            elif (
-                (rank := self._usage.rank.get(name)) is not None
-                and declared.extents is not None
-                and len(declared.extents) != rank
-            ):
-                axes = len(declared.extents)
-                message = f"directive gives `{name}` {axes} axes; the kernel indexes it with {rank}"
-                self._found.append(diagnostic("FT105", message, declared.span))
-            elif self._annotation(name).role is Role.CONSTANT:
-                message = f"`{name}` is annotated as a constant: write `{name}=VALUE`"
-                self._found.append(diagnostic("FT105", message, declared.span))
-        for name, (_, span) in self._directive.constants.items():
-            if name not in names and name not in symbols:
-                self._found.append(
-                    diagnostic("FT104", f"directive: `{name}` is no parameter of `{self._kernel.name}`", span)
-                )
+    def _contradicted(self, site: Launch) -> bool:
+        """Whether a launch passes an array of another rank than the kernel indexes: a path that is never taken."""
+        for parameter, value in zip(self._parameters, site.arguments or (), strict=False):
+            rank = self._usage.rank(parameter.arg)
+            if not isinstance(value, Tensor) or value.rank is None or rank is None:
+                continue
+            if value.rank != rank and parameter.arg not in self._usage.conflicts:
+                return True
+        return False
 
-    def _annotation(self, name: str) -> Annotation:
-        parameter = next((p for p in self._parameters if p.arg == name), None)
-        return read_annotation(self._module, None if parameter is None else parameter.annotation)
-
-    def _signature(self, site: Launch | None) -> Signature | None:
+    def _signature(self, site: Launch | None) -> Signature:
         passed: dict[str, Value] = {}
+        equal: dict[str, str] = {}
         if site is not None and site.arguments is not None:
             passed = {p.arg: v for p, v in zip(self._parameters, site.arguments, strict=True)}
-        symbols = Symbols(self._names, self._values, {p.arg for p in self._parameters}, passed)
+            equal = dict(site.equal)
+        names = {p.arg for p in self._parameters}
+        symbols = Symbols(self._launches.names, self._launches.values, names, passed, equal)
         for name, declared in self._directive.declared.items():
             symbols.declare(declared.extents or (), passed.get(name))
         constants = self._constants(passed)
-        arguments: list[Argument | None] = []
+        known = [v.dtype for v in passed.values() if isinstance(v, Tensor) and v.dtype is not None]
+        known += [d.dtype for d in self._directive.declared.values() if d.extents is not None]
+        arguments: list[Argument] = []
         for parameter in self._parameters:
-            if parameter.arg in constants:
-                arguments.append(constants[parameter.arg])
-            else:
-                arguments.append(self._argument(parameter, passed.get(parameter.arg), symbols, constants))
-        if any(a is None for a in arguments):
-            return None
-        known = tuple(a for a in arguments if a is not None)
-        for symbol, value in symbols.examples.items():
-            self._examples.setdefault(symbol, value)
-        return Signature(self._kernel.name, known, self._grid(site, symbols, constants, known))
+            name = parameter.arg
+            value = passed.get(name, UNKNOWN)
+            arguments.append(constants.get(name) or self._argument(parameter, value, symbols, constants, known))
+        for symbol, example in symbols.examples.items():
+            self._examples.setdefault(symbol, example)
+        whole = tuple(arguments)
+        values: dict[str, Constant] = {name: c.value for name, c in constants.items()}
+        values |= {n: v for n, (v, _) in self._directive.constants.items()}
+        made = Signature(self._kernel.name, whole)
+        if self._directive.grid is not None:
+            grid = factors(self._directive.grid, values, whole)
+            return replace(made, grid=grid, grid_source=Source.DIRECTIVE if grid is not None else None)
+        if site is None:
+            return made
+        grid = launched_grid(site.grid, symbols, values, whole)
+        place = Site(site.span, site.module, site.line)
+        return replace(made, grid=grid, grid_source=Source.LAUNCH if grid is not None else None, site=place)
 
     # Constants
 
-    def _constants(self, passed: Mapping[str, Value]) -> dict[str, ConstantArgument | None]:
-        result: dict[str, ConstantArgument | None] = {}
+    def _constants(self, passed: Mapping[str, Value]) -> dict[str, ConstantArgument]:
+        result: dict[str, ConstantArgument] = {}
         used = {v.value for v in passed.values() if isinstance(v, Int)}
-        free = iter([r for r in _REPRESENTATIVES if r not in used])
+        free = iter([r for r in assume.REPRESENTATIVES if r not in used])
         for parameter in self._parameters:
             name, span = parameter.arg, self._module.span_of(parameter)
             given = self._directive.constants.get(name)
-            annotation = read_annotation(self._module, parameter.annotation)
+            annotation = self._annotations[name]
             if given is not None:
                 result[name] = ConstantArgument(name, given[0], Source.DIRECTIVE, given[1])
             elif annotation.role is Role.CONSTANT:
@@ -179,44 +198,30 @@ class _Inference:
 
     def _constant(
         self, name: str, span: Span, value: Value | None, annotation: Annotation, free: Iterator[int]
-    ) -> ConstantArgument | None:
-        match value:
-            case Int(value=int(number)):
-                return ConstantArgument(name, number, Source.LAUNCH, span)
-            case Known(value=known):
-                return ConstantArgument(name, known, Source.LAUNCH, span)
-            case Ratio(top=Int(value=int(a)), bottom=Int(value=int(b))) if b:
-                return ConstantArgument(name, a / b, Source.LAUNCH, span)
-            case _:
-                pass
+    ) -> ConstantArgument:
+        launched = known_constant(value)
+        if launched is not None and not (launched[0] is None and annotation.python is not None):
+            return ConstantArgument(name, launched[0], Source.LAUNCH, span)
         default = self._defaults.get(name)
-        if isinstance(default, ast.Constant) and isinstance(default.value, int | float | str | bool | None):
-            return ConstantArgument(name, default.value, Source.ANNOTATION, span)
-        if name in self._usage.tile_sizes and annotation.python in (None, "int"):
-            assumed = next(free, None)
-            if assumed is not None:
-                self._guesses[name] = f"{name}={assumed}"
-                return ConstantArgument(name, assumed, Source.ASSUMED, span)
-        self._guesses[name] = (
-            f"{name}={ {'bool': 'False', 'float': '1.0'}.get(annotation.python or '', '1') }"
-        )
-        self._miss(
-            name, "FT103", f"the value of constant `{name}` is not known: give it in a directive", span
-        )
-        return None
+        literal = None if default is None else constant_value(self._module, default)
+        if literal is not None:
+            return ConstantArgument(name, literal[0], Source.ANNOTATION, span)
+        assumed = assume.constant(self._usage.of(name), annotation, value, free)
+        return ConstantArgument(name, assumed, Source.ASSUMED, span)
 
     # Arrays and scalars
 
     def _argument(
         self,
         parameter: ast.arg,
-        value: Value | None,
+        value: Value,
         symbols: Symbols,
-        constants: Mapping[str, ConstantArgument | None],
-    ) -> Argument | None:
+        constants: Mapping[str, ConstantArgument],
+        known: list[DType],
+    ) -> Argument:
         name, span = parameter.arg, self._module.span_of(parameter)
         declared = self._directive.declared.get(name)
-        annotation = read_annotation(self._module, parameter.annotation)
+        annotation, use = self._annotations[name], self._usage.of(name)
         if declared is not None:
             if declared.extents is None:
                 return ScalarArgument(name, declared.dtype, Source.DIRECTIVE, declared.span)
@@ -224,141 +229,76 @@ class _Inference:
             return ArrayArgument(name, declared.dtype, extents, Source.DIRECTIVE, declared.span)
         if annotation.role is Role.SCALAR and annotation.dtype is not None:
             return ScalarArgument(name, annotation.dtype, Source.ANNOTATION, span)
-        if isinstance(value, Tensor) or name in self._usage.arrays or annotation.role is Role.ARRAY:
-            return self._array(name, span, value if isinstance(value, Tensor) else Tensor(), symbols)
-        scalar = _scalar_type(value)
-        if scalar is not None:
-            return ScalarArgument(name, scalar, Source.LAUNCH, span)
-        default = self._defaults.get(name)
-        if isinstance(default, ast.Constant) and isinstance(default.value, bool | int | float):
-            kind = BOOL if isinstance(default.value, bool) else I32 if isinstance(default.value, int) else F32
-            return ScalarArgument(name, kind, Source.ANNOTATION, span)
-        self._guesses[name] = f"{name}: f32"
-        self._miss(name, "FT101", f"the type of `{name}` is not known: give it in a directive", span)
-        return None
+        if isinstance(value, Tensor) or use.array or annotation.role is Role.ARRAY:
+            return self._array(name, span, value if isinstance(value, Tensor) else Tensor(), symbols, use, known)
+        match self._defaults.get(name):
+            case ast.Constant(value=bool() | int() | float() as default) if isinstance(value, Unknown):
+                kind = BOOL if isinstance(default, bool) else I32 if isinstance(default, int) else F32
+                return ScalarArgument(name, kind, Source.ANNOTATION, span)
+            case _:
+                pass
+        dtype, launched = assume.scalar(use, value)
+        return ScalarArgument(name, dtype, Source.LAUNCH if launched else Source.ASSUMED, span)
 
-    def _array(self, name: str, span: Span, tensor: Tensor, symbols: Symbols) -> ArrayArgument | None:
-        rank = tensor.rank if tensor.rank is not None else self._usage.rank.get(name)
+    def _array(
+        self, name: str, span: Span, tensor: Tensor, symbols: Symbols, use: Use, known: list[DType]
+    ) -> ArrayArgument:
+        rank, rank_source = tensor.rank, Source.LAUNCH
         if rank is None:
-            rank = self._usage.at_least.get(name)
+            rank, rank_source = use.rank, Source.USAGE
         if rank is None:
-            self._guesses[name] = f"{name}: {tensor.dtype or 'f32'}[N]"
-            self._miss(
-                name, "FT102", f"the rank of `{name}` is not known: give its extents in a directive", span
-            )
-            return None
+            rank, rank_source = max(use.at_least, 1), Source.ASSUMED
         extents = tuple(
-            symbols.of(tensor.dims.get(axis), self._usage.extent_names.get((name, axis)))
-            for axis in range(rank)
+            symbols.of(_dim(tensor, axis, rank), self._usage.extent_names.get((name, axis))) for axis in range(rank)
         )
-        self._guesses[name] = f"{name}: {tensor.dtype or 'f32'}[{', '.join(map(str, extents))}]"
-        launched = tensor.dtype is not None
-        if not launched:
-            message = f"the element type of `{name}` is not known: give it in a directive; f32 is assumed"
-            self._miss(name, "FT101", message, span)
-        dtype = tensor.dtype if tensor.dtype is not None else F32
-        return ArrayArgument(name, dtype, extents, Source.LAUNCH if launched else Source.ASSUMED, span)
+        dtype = tensor.dtype
+        if dtype is None:
+            dtype, why = assume.element_type(use, tensor, known)
+            self._reasons[name] = dtype, why
+        source = Source.LAUNCH if tensor.dtype is not None else Source.ASSUMED
+        return ArrayArgument(name, dtype, extents, source, span, rank_source)
 
-    # Grid
 
-    def _grid(
-        self,
-        site: Launch | None,
-        symbols: Symbols,
-        constants: Mapping[str, ConstantArgument | None],
-        arguments: tuple[Argument, ...],
-    ) -> tuple[tuple[GridFactor, ...], ...] | None:
-        extents = {e for a in arguments if isinstance(a, ArrayArgument) for e in a.extents}
-        values = {name: c.value for name, c in constants.items() if c is not None}
-        values |= {n: v for n, (v, _) in self._directive.constants.items()}
-        if self._directive.grid is not None:
-            return _factors(self._directive.grid, extents, values)
-        if site is None:
+def _dim(tensor: Tensor, axis: int, rank: int) -> Int | None:
+    """An extent; one that host code counted from the end is found too."""
+    return tensor.dims.get(axis, tensor.dims.get(axis - rank) if tensor.rank is None else None)
+
+
+def known_constant(value: Value | None) -> tuple[Constant] | None:
+    """The value of a constant at a launch, wrapped; None where it is not known."""
+    match value:
+        case Int(value=int(number)):
+            return (number,)
+        case Known(value=known):
+            return (known,)
+        case Ratio(top=Int(value=int(a)), bottom=Int(value=int(b))) if b:
+            return (a / b,)
+        case ElementType(dtype=DType() as dtype):
+            return (dtype,)
+        case Sequence(items=items):
+            inner = [known_constant(i) for i in items]
+            return (tuple(i[0] for i in inner if i is not None),) if None not in inner else None
+        case _:
             return None
-        axes = site.grid.items if isinstance(site.grid, Sequence) else (site.grid,)
-        grid: list[tuple[Term, ...]] = []
-        for axis in axes:
-            terms = axis.as_terms() if isinstance(axis, Int) else None
-            if terms is None:
-                return None
-            resolved = [symbols.term(t, values) for t in terms]
-            if any(t is None for t in resolved):
-                return None
-            grid.append(tuple(t for t in resolved if t is not None and t != Term(1, 1)))
-        while grid and not grid[-1]:
-            grid.pop()
-        return _factors(tuple(grid), extents, values)
-
-    # Findings
-
-    def _miss(self, name: str, code: str, message: str, span: Span) -> None:
-        self._missing.setdefault(name, (code, message, self._kernel.name_span if span == NOWHERE else span))
-
-    def _fix(self) -> Fix:
-        entries = ", ".join(self._guesses[n] for n in self._missing if n in self._guesses)
-        at = self._kernel.span.start
-        lines = self._module.document.lines
-        start = lines.line_start(lines.line_of(at))
-        indent = self._module.document.data[start:at].decode("utf-8", "replace")
-        text = f"# ferrotile: {entries}\n{indent if not indent.strip() else ''}"
-        return Fix("Say it in a `# ferrotile:` directive", Span(at, at), text)
 
 
-def _constant_extent(extent: str | int, constants: Mapping[str, ConstantArgument | None]) -> str | int:
+def _constant_extent(extent: str | int, constants: Mapping[str, ConstantArgument]) -> str | int:
     constant = constants.get(extent) if isinstance(extent, str) else None
     if constant is not None and isinstance(constant.value, int) and not isinstance(constant.value, bool):
         return constant.value if constant.source is Source.DIRECTIVE else extent
     return extent
 
 
-def _scalar_type(value: Value | None) -> DType | None:
-    match value:
-        case Int():
-            return I32
-        case Known(value=bool()):
-            return BOOL
-        case Known(value=float()) | FloatValue() | Ratio():
-            return F32
-        case ElementType() | Shape() | None:
-            return None
-        case _:
-            return None
+def _others(left_out: list[Signature], configs: int) -> str:
+    parts = []
+    if left_out:
+        lines = ", ".join(dict.fromkeys(p for s in left_out if (p := _place(s))))
+        parts.append(f"{len(left_out)} more launch signatures are not translated{f' ({lines})' if lines else ''}")
+    if configs:
+        parts.append(f"a tuner may take {configs} other configurations; the first is translated")
+    return "; ".join(parts)
 
 
-def _factors(
-    grid: Grid, extents: set[str | int], constants: Mapping[str, Constant]
-) -> tuple[tuple[GridFactor, ...], ...] | None:
-    """Grid terms as factors; None where a term names what is no extent and no known constant."""
-    axes: list[tuple[GridFactor, ...]] = []
-    for axis in grid:
-        factors: list[GridFactor] = []
-        for term in axis:
-            extent: Constant = term.extent
-            tile: Constant = term.tile
-            if isinstance(extent, str) and extent not in extents:
-                extent = constants.get(extent)
-            if isinstance(tile, str):
-                tile = constants.get(tile)
-            if not isinstance(extent, str | int) or not isinstance(tile, int) or tile < 1:
-                return None
-            factors.append(GridFactor(extent, tile))
-        axes.append(tuple(factors))
-    return tuple(axes)
-
-
-def _same(a: Signature, b: Signature) -> bool:
-    """Equal but for the places that the arguments come from."""
-
-    def plain(signature: Signature) -> tuple[object, ...]:
-        parts: list[object] = [signature.grid]
-        for argument in signature.arguments:
-            match argument:
-                case ArrayArgument(name=name, dtype=dtype, extents=extents):
-                    parts.append((name, dtype, extents))
-                case ScalarArgument(name=name, dtype=dtype):
-                    parts.append((name, dtype))
-                case ConstantArgument(name=name, value=value):
-                    parts.append((name, type(value), value))
-        return tuple(parts)
-
-    return plain(a) == plain(b)
+def _place(signature: Signature) -> str:
+    site = signature.site
+    return f"{site.module}:{site.line}" if site is not None and site.module else ""

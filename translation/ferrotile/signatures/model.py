@@ -21,13 +21,15 @@ class Source(Enum):
 @dataclass(frozen=True, slots=True)
 class ArrayArgument:
     """An array of `dtype`; `extents` are symbols (`"M"`, equal symbols = equal extents) or known ints, one an axis.
-    The last axis has unit stride; the others' strides are run-time words."""
+    The last axis has unit stride; the others' strides are run-time words. `source` tells where the element type
+    comes from, `rank_source` where the number of axes does (None: from the same)."""
 
     name: str
     dtype: DType
     extents: tuple[str | int, ...]
     source: Source
     span: Span = NOWHERE
+    rank_source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,15 @@ class ScalarArgument:
     span: Span = NOWHERE
 
 
+ConstantValue = int | float | bool | str | None | DType | tuple["ConstantValue", ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ConstantArgument:
     """A `ct.Constant[...]` parameter and its value."""
 
     name: str
-    value: int | float | bool | str | None
+    value: ConstantValue
     source: Source
     span: Span = NOWHERE
 
@@ -60,9 +65,20 @@ class GridFactor:
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """The launch that a signature was read from: a place in the kernel's own file, or a line (1-based) of `module`."""
+
+    span: Span = NOWHERE
+    module: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Signature:
     """Arguments in Python order. `grid[axis]` is a product of factors; a missing axis has 1 block; None = unknown."""
 
     kernel: str
     arguments: tuple[Argument, ...]
     grid: tuple[tuple[GridFactor, ...], ...] | None = None
+    grid_source: Source | None = None
+    site: Site | None = None

@@ -6,24 +6,15 @@ import ast
 import math
 from collections.abc import Callable
 
-from ferrotile.program.dtypes import BOOL, DType
+from ferrotile.signatures.comparisons import number_of, truth
 from ferrotile.signatures.tensors import Arguments
 from ferrotile.signatures.values import (
     UNKNOWN,
-    Class,
-    ElementType,
     FloatValue,
-    Function,
-    Global,
-    Instance,
     Int,
     Known,
-    Method,
-    Partial,
     Ratio,
     Sequence,
-    Shape,
-    Table,
     Tensor,
     Term,
     Unknown,
@@ -151,20 +142,8 @@ def _compute(op: ast.operator, a: int | None, b: int | None) -> int | None:
             return None
 
 
-def _number(value: Value) -> float | None:
-    match value:
-        case Known(value=float(number)):
-            return number
-        case Int(value=int(number)):
-            return float(number)
-        case Ratio(top=Int(value=int(a)), bottom=Int(value=int(b))) if b:
-            return a / b
-        case _:
-            return None
-
-
 def _floats(op: ast.operator, left: Value, right: Value) -> Value:
-    a, b = _number(left), _number(right)
+    a, b = number_of(left), number_of(right)
     if a is None or b is None:
         return FloatValue()
     try:
@@ -209,96 +188,6 @@ def unary(op: ast.unaryop, value: Value) -> Value:
             return UNKNOWN
 
 
-def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
-    """A comparison: known, or an unknown bool that is the same wherever the same values are compared."""
-    match op, left, right:
-        case ast.Is(), Unknown() | Global() | Method(), Known(value=None):
-            return Unknown(_key(op, left, right), "bool")
-        case ast.IsNot(), Unknown() | Global() | Method(), Known(value=None):
-            return Unknown(_key(ast.Is(), left, right, "not "), "bool", True)
-        case ast.Is(), _, Known(value=None):
-            return Known(left == right)
-        case ast.IsNot(), _, Known(value=None):
-            return Known(left != right)
-        case (ast.Eq() | ast.NotEq()), ElementType(dtype=DType() as a), ElementType(dtype=DType() as b):
-            return Known((a.name == b.name) is isinstance(op, ast.Eq))
-        case _, Tensor(), _:
-            return Tensor(BOOL, left.rank, left.dims)
-        case (ast.In() | ast.NotIn()), _, Sequence(items=items):
-            return _contained(op, left, items)
-        case (ast.In() | ast.NotIn()), _, Table(items=keys, stored=None) if not keys:
-            return Known(isinstance(op, ast.NotIn))
-        case (ast.In() | ast.NotIn()), (Known(value=key) | Int(value=int() as key)), Table(items=keys, stored=None):
-            return Known((key in keys) is isinstance(op, ast.In))
-        case _, Known(value=str() | None as a), Known(value=str() | None as b):
-            return _ordered(op, a == b, None)
-        case _, Known() | Int(value=int()) | Ratio(), Known() | Int(value=int()) | Ratio():
-            return _numbers(op, left, right)
-        case _, Int(), Int():
-            a, b = left.likely, right.likely
-            likely = _ordered(op, a == b, a < b) if a is not None and b is not None else UNKNOWN
-            return Unknown(_key(op, left, right), "bool", truth(likely))
-        case ast.NotEq(), _, _:
-            return Unknown(_key(ast.Eq(), left, right, "not "), "bool")
-        case _:
-            return Unknown(_key(op, left, right), "bool")
-
-
-def _numbers(op: ast.cmpop, left: Value, right: Value) -> Value:
-    a, b = _exact(left), _exact(right)
-    return UNKNOWN if a is None or b is None else _ordered(op, a == b, a < b)
-
-
-def _exact(value: Value) -> int | float | None:
-    match value:
-        case Known(value=bool() | float() as number) | Int(value=int() as number):
-            return number
-        case _:
-            return _number(value)
-
-
-def _contained(op: ast.cmpop, left: Value, items: tuple[Value, ...]) -> Value:
-    found = [truth(compare(ast.Eq(), left, i)) for i in items]
-    if True in found:
-        return Known(isinstance(op, ast.In))
-    return UNKNOWN if None in found else Known(isinstance(op, ast.NotIn))
-
-
-def _key(op: ast.cmpop, left: Value, right: Value, prefix: str = "") -> str | None:
-    sides = [_name(left), _name(right)]
-    return None if None in sides else f"{prefix}{type(op).__name__}({sides[0]}, {sides[1]})"
-
-
-def _name(value: Value) -> str | None:
-    match value:
-        case Unknown(ident=ident) | Int(ident=str(ident)):
-            return ident
-        case Int(value=int(number), derived=False):
-            return str(number)
-        case Known(value=known):
-            return repr(known)
-        case Global(dotted=dotted):
-            return dotted
-        case _:
-            return None
-
-
-def truth(value: Value) -> bool | None:
-    match value:
-        case Known(value=known):
-            return bool(known)
-        case Int(value=int(number)):
-            return number != 0
-        case Sequence(items=items):
-            return bool(items)
-        case Table(items=keys, stored=None):
-            return bool(keys)
-        case Function() | Partial() | Class() | Instance() | ElementType() | Shape():
-            return True
-        case _:
-            return None
-
-
 def method(owner: Value, name: str) -> Value:
     match owner, name:
         case Int(value=known, guess=guess), "bit_length":
@@ -329,7 +218,7 @@ def call(dotted: str, arguments: Arguments) -> Value:
                 return Int(None, first.ident, guess=None if first.likely is None else int(first.likely))
             if isinstance(first, Unknown) and first.kind is None and name == "int":
                 return Int(None, first.ident)
-            number = None if first is None else _number(first)
+            number = None if first is None else number_of(first)
             if number is None or not math.isfinite(number):
                 return Int()
             return Int(math.ceil(number) if name == "ceil" else int(number), derived=True)
@@ -356,7 +245,7 @@ def call(dotted: str, arguments: Arguments) -> Value:
                 return Int(pick(known_values), derived=not all(a.is_literal for a in whole))
             return Int(derived=True, guess=pick(likely) if len(likely) == len(whole) else None)
         case "float" | "sqrt" | "log2" | "log" | "exp" | "rsqrt":
-            number = None if first is None else _number(first)
+            number = None if first is None else number_of(first)
             if number is None:
                 return FloatValue()
             if name == "sqrt" and number >= 0:

@@ -17,11 +17,15 @@ class Symbols:
         values: Mapping[str, int],
         parameters: set[str],
         passed: Mapping[str, Value],
+        equal: Mapping[str, str] | None = None,
     ) -> None:
+        self._equal = {} if equal is None else equal
         self.examples: dict[str, int] = {}
         self._names = names
         self._parameters = parameters
-        self._passed = {n: v.ident for n, v in passed.items() if isinstance(v, Int) and v.ident is not None}
+        self._passed = {
+            n: self._canonical(v.ident) for n, v in passed.items() if isinstance(v, Int) and v.ident is not None
+        }
         self._values = values
         self._symbols: dict[str, str | int] = {}
         self._taken: set[str] = set()
@@ -37,16 +41,17 @@ class Symbols:
                 and (dim := value.dims.get(axis)) is not None
                 and dim.ident is not None
             ):
-                self._symbols.setdefault(dim.ident, extent)
+                self._symbols.setdefault(self._canonical(dim.ident), extent)
                 if isinstance(extent, str) and dim.value is not None:
                     self.examples.setdefault(extent, dim.value)
 
     def of(self, dim: Int | None, hint: str | None) -> str | int:
         """The symbol of one extent; `hint` is the kernel's own name for it."""
-        ident = dim.ident if dim is not None else None
+        own = dim.ident if dim is not None else None
+        ident = None if own is None else self._canonical(own)
         if ident is not None and ident in self._symbols:
             return self._symbols[ident]
-        named = self._names.get(ident) if ident is not None else None
+        named = None if ident is None or own is None else self._names.get(ident, self._names.get(own))
         symbol = self._unique(named or hint, ident)
         if ident is not None:
             self._symbols[ident] = symbol
@@ -58,12 +63,16 @@ class Symbols:
         """A grid term of identities in symbols and values; None where one is neither an extent nor known."""
         extent: str | int | None = term.extent
         if isinstance(extent, str):
+            extent = self._canonical(extent)
             extent = self._symbols.get(extent, self._known(extent, constants))
         tile: str | int | None = term.tile
         if isinstance(tile, str):
-            known = self._known(tile, constants)
+            known = self._known(self._canonical(tile), constants)
             tile = self._values.get(tile) if known is None else known
         return None if extent is None or tile is None else Term(extent, tile)
+
+    def _canonical(self, ident: str) -> str:
+        return self._equal.get(ident, ident)
 
     def _known(self, ident: str, constants: Mapping[str, Constant]) -> int | None:
         for name, passed in self._passed.items():

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ferrotile.program.dtypes import DType
+from ferrotile.signatures.model import ConstantValue
 
-Scalar = int | float | bool | str | None
-Constant = Scalar | DType | tuple["Constant", ...]
-"""What a `ct.Constant` parameter can be given: `None`, an element type and tuples among them."""
+Constant = ConstantValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _STRONG = re.compile(rb"(?:@|def\b|class\b|async\b|import\b|from\b)")
 _START = re.compile(rb"(?:^|(?<=[\r\n]))(?!(?:else|elif|except|finally)\b)[A-Za-z_@\x80-\xff][^\r\n]*")
-_COMMENT_LINE = re.compile(rb"[ \t\x0c]*#")
 _BLOCK = re.compile(rb"[\r\n](?:@|def\b|class\b|async\b)")
 _DEFINITION = re.compile(r"^(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
 _ASSIGNED = re.compile(r"(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
@@ -94,11 +93,11 @@ class Document:
 
     def __init__(self, text: str) -> None:
         data = _SURROGATE.sub("\ufffd", text).encode("utf-8")
-        self._fill(data, _parse(data, None))
+        self._fill(data, LineTable(data), _parse(data, None))
 
-    def _fill(self, data: bytes, tree: Tree) -> None:
+    def _fill(self, data: bytes, lines: LineTable, tree: Tree) -> None:
         self.data = data
-        self.lines = LineTable(data)
+        self.lines = lines
         self._tree = tree
         self._items: tuple[Item, ...] | None = None
         self._kept = _Kept()
@@ -127,14 +126,14 @@ class Document:
         end = max(boundary(self.data, end_byte), start)
         inserted = _SURROGATE.sub("\ufffd", new_text).encode("utf-8")
         data = self.data[:start] + inserted + self.data[end:]
-        lines = LineTable(data)
+        lines = self.lines.edited(data, start, end, len(data) - len(self.data))
         # A `\r` before the edit may gain or lose its `\n`: then the byte that the parser saw there changes.
         first = start - 1 if start and self.data[start - 1] == 0x0D else start
         new_end = start + len(inserted)
         tree = self._tree.copy()
         tree.edit(first, end, new_end, self.lines.point(first), self.lines.point(end), lines.point(new_end))
         following = object.__new__(Document)
-        following._fill(data, _parse(data, None if self.too_large else tree))
+        following._fill(data, lines, _parse(data, None if self.too_large else tree))
         if self._items is not None:
             following._kept = self._around(first, end, new_end - end)
         return following
@@ -171,23 +170,11 @@ class Document:
         """The comment lines directly above the line of byte `offset`, in file order."""
         found: list[Comment] = []
         lines = self.lines
-        for line in range(lines.line_of(self.block_start(offset)), lines.line_of(offset)):
+        for line in range(lines.line_of(lines.block_start(offset)), lines.line_of(offset)):
             end = lines.line_end(line)
             body = self.data[lines.line_start(line) : end].lstrip(b" \t\x0c")
             found.append(Comment(Span(end - len(body), end), body.decode("utf-8")))
         return tuple(found)
-
-    def block_start(self, offset: int) -> int:
-        """The first byte of the line of byte `offset`, with the comment lines directly above it."""
-        line = self.lines.line_of(offset)
-        start = self.lines.line_start(line)
-        while line > 0:
-            line -= 1
-            before = self.lines.line_start(line)
-            if not _COMMENT_LINE.match(self.data, before):
-                break
-            start = before
-        return start
 
     def _find_items(self) -> Iterator[Item]:
         root = self._tree.root_node

@@ -49,10 +49,17 @@ class Module:
     _parsed: tuple[Parsed, ...] = field(repr=False)
     _by_key: Mapping[int, tuple[Item, Parsed]] = field(repr=False)
     _broken: frozenset[int] = field(default=frozenset(), repr=False)
+    foreign: Mapping[int, Span] = field(default_factory=dict, repr=False)
+    """By item key: the place of the import that brought code of another file (`linking`)."""
 
     @property
     def statements(self) -> tuple[ast.stmt, ...]:
         return tuple(s for p in self._parsed for s in p.statements)
+
+    @property
+    def bindings(self) -> tuple[tuple[str, ast.expr | None], ...]:
+        """What the top level assigns, in order; None where the value is not one known expression."""
+        return tuple(_bindings(self._parsed))
 
     def function(self, name: str) -> FunctionSource | None:
         """The top-level function that `name` means: the last one defined."""
@@ -62,6 +69,9 @@ class Module:
         """File bytes of a syntax node of this module; `NOWHERE` for a node that has no place."""
         found = self._by_key.get(key_of(node))
         if found is None:
+            place = self.foreign.get(key_of(node))
+            if place is not None:
+                return place
             spans = [s for child in ast.iter_child_nodes(node) if (s := self.span_of(child)) != NOWHERE]
             return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else NOWHERE
         item, parsed = found
@@ -72,6 +82,13 @@ class Module:
         """The top-level item that `node` belongs to."""
         found = self._by_key.get(key_of(node))
         return None if found is None else found[0]
+
+    def import_span(self, name: str) -> Span:
+        """The statement that imports `name`; `NOWHERE` where none does."""
+        for item, parsed in self._by_key.values():
+            if any(bound == name for bound, _ in parsed.facts.imports):
+                return item.span
+        return NOWHERE
 
     def parses(self, item: Item) -> bool:
         """Whether an item has any part in the module: one that CPython refuses has none."""
@@ -90,6 +107,9 @@ class Module:
         """The dotted global name that a Name or Attribute chain stands for, through imports and plain aliases
         (`load = ct.load`): `cuda.tile.load`, `math.inf`. None for anything else.
         Local names are the caller's affair."""
+        match expression:  # the common case, quickly: this is asked of every decorator at every keystroke
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self.imports:
+                return f"{self.imports[name]}.{attr}"
         parts: list[str] = []
         seen: set[str] = set()
         while True:
@@ -141,7 +161,7 @@ def parse_module(document: Document, cache: ParseCache | None = None) -> Module:
             shifted = Span(item.span.start + span.start, item.span.start + span.end)
             diagnostics.append(diagnostic("FT001", one.error.message, shifted))
         broken_before = True
-    functions, nested = _functions(document, kept, parsed)
+    functions, nested = _functions(kept, parsed, cache)
     return Module(
         document,
         items,
@@ -158,19 +178,31 @@ def parse_module(document: Document, cache: ParseCache | None = None) -> Module:
 
 
 def _functions(
-    document: Document, items: Iterable[Item], parsed: Iterable[Parsed]
+    items: Iterable[Item], parsed: Iterable[Parsed], cache: ParseCache
 ) -> tuple[tuple[FunctionSource, ...], tuple[FunctionSource, ...]]:
     top: list[FunctionSource] = []
     nested: list[FunctionSource] = []
     for item, one in zip(items, parsed, strict=True):
-        base = item.span.start
-        for found in one.facts.functions:
-            span = Span(base + found.span.start, base + found.span.end)
-            name_span = Span(base + found.name_span.start, base + found.name_span.end)
-            decorators = tuple(found.node.decorator_list)
-            source = FunctionSource(found.node.name, found.node, span, name_span, decorators, item, found.enclosing)
-            (nested if found.enclosing else top).append(source)
+        if not one.facts.functions:
+            continue
+        sources = cache.sources(one, item)
+        if sources is None:
+            sources = _sources(item, one)
+            cache.keep_sources(one, item, sources)
+        for source in sources:
+            (nested if source.enclosing else top).append(source)
     return tuple(top), tuple(nested)
+
+
+def _sources(item: Item, one: Parsed) -> tuple[FunctionSource, ...]:
+    base = item.span.start
+    made = []
+    for found in one.facts.functions:
+        span = Span(base + found.span.start, base + found.span.end)
+        name_span = Span(base + found.name_span.start, base + found.name_span.end)
+        decorators = tuple(found.node.decorator_list)
+        made.append(FunctionSource(found.node.name, found.node, span, name_span, decorators, item, found.enclosing))
+    return tuple(made)
 
 
 def _imports(parsed: Iterable[Parsed]) -> Mapping[str, str]:

@@ -7,10 +7,14 @@ import re
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ferrotile.syntax.document import Item
 from ferrotile.syntax.positions import LINE_END, boundary
 from ferrotile.syntax.span import Span
+
+if TYPE_CHECKING:
+    from ferrotile.syntax.module import FunctionSource
 
 _KEY = "ferrotile_item"
 _BOM = "\ufeff"
@@ -71,12 +75,13 @@ class Parsed:
 class ParseCache:
     """Parsed items by digest, least recently used ones dropped. Not for use by two threads at once."""
 
-    __slots__ = ("_entries", "_limit", "_next_key")
+    __slots__ = ("_entries", "_limit", "_next_key", "_sources")
 
-    def __init__(self, limit: int = 8192) -> None:
+    def __init__(self, limit: int = 8192, first_key: int = 1) -> None:
         self._entries: OrderedDict[tuple[bytes, int], Parsed] = OrderedDict()
+        self._sources: dict[int, tuple[Item, tuple[FunctionSource, ...]]] = {}
         self._limit = limit
-        self._next_key = 1
+        self._next_key = first_key
 
     def parse(self, item: Item, occurrence: int = 0) -> Parsed:
         """`occurrence` counts equal items of one file: each has nodes of its own."""
@@ -89,8 +94,17 @@ class ParseCache:
         self._next_key += 1
         self._entries[name] = made
         if len(self._entries) > self._limit:
-            self._entries.popitem(last=False)
+            _, dropped = self._entries.popitem(last=False)
+            self._sources.pop(dropped.key, None)
         return made
+
+    def sources(self, one: Parsed, item: Item) -> tuple[FunctionSource, ...] | None:
+        """The functions of an item that has not moved since they were kept."""
+        found = self._sources.get(one.key)
+        return found[1] if found is not None and found[0] is item else None
+
+    def keep_sources(self, one: Parsed, item: Item, sources: tuple[FunctionSource, ...]) -> None:
+        self._sources[one.key] = (item, sources)
 
 
 def key_of(node: ast.AST) -> int:

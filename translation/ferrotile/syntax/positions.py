@@ -8,6 +8,7 @@ from enum import Enum
 from itertools import accumulate
 
 LINE_END = re.compile(rb"\r\n|\n|\r")
+_COMMENT_LINE = re.compile(rb"[ \t\x0c]*#")
 
 
 class Encoding(Enum):
@@ -29,6 +30,32 @@ class LineTable:
         self._starts = [0, *accumulate(map(len, data.splitlines(keepends=True)))]
         if data and not data.endswith((b"\n", b"\r")):
             self._starts.pop()
+
+    def edited(self, data: bytes, start: int, end: int, delta: int) -> LineTable:
+        """The table of `data`, whose bytes before `start` are those of this table's text, and whose last ones are those
+        from `end` on, moved by `delta`."""
+        # A line more on both sides: the edit can part or join a `\r\n`.
+        first = max(self.line_of(start) - 1, 0)
+        last = bisect_right(self._starts, end + 1)
+        begin = self._starts[first]
+        stop = self._starts[last] if last < len(self._starts) else len(self._data)
+        middle = LineTable(data[begin : stop + delta])._starts
+        made = object.__new__(LineTable)
+        made._data = data
+        made._starts = [*self._starts[:first], *[begin + s for s in middle]]
+        if last < len(self._starts):
+            if made._starts[-1] == stop + delta and len(middle) > 1:
+                made._starts.pop()
+            made._starts += [s + delta for s in self._starts[last:]]
+        return made
+
+    def block_start(self, offset: int) -> int:
+        """The first byte of the line of `offset`, with the comment lines directly above it."""
+        starts, comment = self._starts, _COMMENT_LINE.match
+        line = self.line_of(offset)
+        while line > 0 and comment(self._data, starts[line - 1]):
+            line -= 1
+        return starts[line]
 
     @property
     def count(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ferrotile_runner.tileir.interpreter.elements import Array, as_signed, as_unsigned, convert, element_dtype, wrap
 from ferrotile_runner.tileir.interpreter.modes import Function, Modes
+from ferrotile_runner.tileir.interpreter.rounding import NEAREST, narrow
 
 
 def _read(array: Array, modes: Modes) -> Array:
@@ -53,7 +54,13 @@ def _ftoi(args: tuple[Array, ...], modes: Modes) -> Array:
 
 
 def _ftof(args: tuple[Array, ...], modes: Modes) -> Array:
-    return convert(args[0], modes.element)
+    if modes.rounding in NEAREST:
+        return convert(args[0], modes.element)
+    dtype = element_dtype(modes.element)
+    if args[0].dtype == dtype or (args[0].dtype.itemsize < dtype.itemsize and dtype.itemsize >= 4):
+        return convert(args[0], modes.element)  # exact
+    with np.errstate(all="ignore"):
+        return narrow(np.ascontiguousarray(args[0].astype(np.float64)), modes.element, dtype, modes.rounding)
 
 
 def _bitcast(args: tuple[Array, ...], modes: Modes) -> Array:

@@ -7,10 +7,18 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation
-from ferrotile_runner.tileir.interpreter.frame import Decoder, Frame, Step
-from ferrotile_runner.tileir.interpreter.memory import PartitionView, TensorView
-from ferrotile_runner.tileir.model import Operation, PartitionViewType, TensorViewType, Value
+from ferrotile_runner.tileir.interpreter import atomics, views
+from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
+from ferrotile_runner.tileir.interpreter.frame import Decoder, Frame, Step, element_of, tile_type
+from ferrotile_runner.tileir.interpreter.views import TensorView, TileView
+from ferrotile_runner.tileir.model import (
+    GatherScatterViewType,
+    Operation,
+    PartitionViewType,
+    StridedViewType,
+    TensorViewType,
+    Value,
+)
 
 
 def _tensor_view(operation: Operation) -> Step:
@@ -23,51 +31,54 @@ def _tensor_view(operation: Operation) -> Step:
         pointer = frame.pointers(base)
         shape = _words(frame, kind.shape, shape_operands)
         strides = _words(frame, kind.strides, stride_operands)
-        frame.values[result] = TensorView(pointer.buffer, int(pointer.offsets), shape, strides)
+        frame.values[result] = TensorView(pointer.buffer, pointer.offsets.reshape(-1), shape, strides)
 
     return step
 
 
-def _words(frame: Frame, known: tuple[int | None, ...], operands: tuple[Value, ...]) -> tuple[int, ...]:
+def _words(frame: Frame, known: tuple[int | None, ...], operands: tuple[Value, ...]) -> tuple[Array, ...]:
     given = iter(operands)
-    return tuple(frame.integer(next(given)) if word is None else word for word in known)
+    return tuple(
+        frame.integers(next(given)).reshape(-1) if word is None else np.asarray([word], np.int64) for word in known
+    )
 
 
-def _partition_view(operation: Operation) -> Step:
+def _tile_view(operation: Operation) -> Step:
     kind, view, result = operation.results[0].type, operation.one("view"), operation.results[0].number
-    if not isinstance(kind, PartitionViewType):
-        raise UnsupportedOperation(operation.name)
+    match kind:
+        case PartitionViewType(tile=tile, dim_map=dim_map):
+            steps, sparse = tile, None
+        case StridedViewType(tile=tile, traversal_strides=steps, dim_map=dim_map):
+            sparse = None
+        case GatherScatterViewType(tile=tile, sparse_dim=sparse):
+            steps, dim_map = (1,) * len(tile), tuple(range(len(tile)))
+        case _:
+            raise UnsupportedOperation(operation.name)
+    padding = kind.padding
 
     def step(frame: Frame) -> None:
         tensor = frame.values[view.number]
         if not isinstance(tensor, TensorView):
-            raise UnsupportedOperation("make_partition_view of no tensor view")
-        frame.values[result] = PartitionView(tensor, kind.tile, kind.dim_map, kind.padding)
+            raise UnsupportedOperation(f"{operation.name} of no tensor view")
+        frame.values[result] = TileView(tensor, tile, steps, dim_map, padding, sparse)
 
     return step
 
 
-def _index_space(operation: Operation) -> Step:
-    view = operation.one("view")
-
-    def step(frame: Frame) -> None:
-        space = frame.partition(view).index_space
-        for result, size in zip(operation.results, space, strict=True):
-            frame.values[result.number] = np.asarray(np.int32(size))
-
-    return step
-
-
-def _tensor_shape(operation: Operation) -> Step:
+def _sizes(operation: Operation) -> Step:
     view = operation.one("view")
 
     def step(frame: Frame) -> None:
         found = frame.values[view.number]
-        tensor = found.view if isinstance(found, PartitionView) else found
-        if not isinstance(tensor, TensorView):
-            raise UnsupportedOperation("get_tensor_shape of no view")
-        for result, size in zip(operation.results, tensor.shape, strict=True):
-            frame.values[result.number] = np.asarray(np.int32(size))
+        if operation.name == "get_index_space_shape":
+            sizes = frame.view(view).index_space
+        else:
+            tensor = found.view if isinstance(found, TileView) else found
+            if not isinstance(tensor, TensorView):
+                raise UnsupportedOperation("get_tensor_shape of no view")
+            sizes = tensor.shape
+        for result, size in zip(operation.results, sizes, strict=True):
+            frame.values[result.number] = size.astype(element_dtype(element_of(result)))
 
     return step
 
@@ -76,8 +87,8 @@ def _load_view(operation: Operation) -> Step:
     view, indices, result = operation.one("view"), operation.named["index"], operation.results[0].number
 
     def step(frame: Frame) -> None:
-        at = [frame.integer(v) for v in indices]
-        frame.values[result] = frame.memory.load_view(frame.partition(view), at)
+        at = [frame.integers(v) for v in indices]
+        frame.values[result] = views.load(frame.memory, frame.view(view), at, frame.blocks)
 
     return step
 
@@ -86,8 +97,22 @@ def _store_view(operation: Operation) -> Step:
     view, indices, value = operation.one("view"), operation.named["index"], operation.one("value")
 
     def step(frame: Frame) -> None:
-        at = [frame.integer(v) for v in indices]
-        frame.memory.store_view(frame.partition(view), at, frame.tile(value))
+        at = [frame.integers(v) for v in indices]
+        views.store(frame.memory, frame.view(view), at, frame.tile(value), frame.blocks)
+
+    return step
+
+
+def _update_view(operation: Operation) -> Step:
+    view, indices, value = operation.one("view"), operation.named["index"], operation.one("value")
+    mode = operation.word("mode")
+
+    def step(frame: Frame) -> None:
+        into = frame.view(view)
+        offsets, inside = views.places(frame.memory, into, [frame.integers(v) for v in indices])
+        shape = (frame.count, *into.tile)
+        tile = frame.tile(value).reshape((-1, *into.tile))
+        atomics.update(frame.memory, into.view.buffer, offsets, tile, inside, mode, shape)
 
     return step
 
@@ -105,7 +130,7 @@ def _load_pointers(operation: Operation) -> Step:
 
     def step(frame: Frame) -> None:
         frame.values[operation.results[0].number] = frame.memory.load_pointers(
-            frame.pointers(pointer), _optional(frame, mask), _optional(frame, padding)
+            frame.pointers(pointer), _optional(frame, mask), _optional(frame, padding), frame.blocks
         )
 
     return step
@@ -115,18 +140,25 @@ def _store_pointers(operation: Operation) -> Step:
     pointer, value, mask = operation.one("pointer"), operation.one("value"), operation.optional("mask")
 
     def step(frame: Frame) -> None:
-        frame.memory.store_pointers(frame.pointers(pointer), frame.tile(value), _optional(frame, mask))
+        frame.memory.store_pointers(frame.pointers(pointer), frame.tile(value), _optional(frame, mask), frame.blocks)
 
     return step
 
 
 def _atomic(operation: Operation) -> Step:
     pointer, value, mask = operation.one("pointer"), operation.one("value"), operation.optional("mask")
-    mode = operation.word("mode")
+    mode, lanes = operation.word("mode"), tile_type(pointer).shape
 
     def step(frame: Frame) -> None:
-        frame.values[operation.results[0].number] = frame.memory.atomic(
-            frame.pointers(pointer), frame.tile(value), _optional(frame, mask), mode
+        into = frame.pointers(pointer)
+        frame.values[operation.results[0].number] = atomics.update(
+            frame.memory,
+            into.buffer,
+            into.offsets,
+            frame.tile(value),
+            _optional(frame, mask),
+            mode,
+            (frame.count, *lanes),
         )
 
     return step
@@ -135,10 +167,18 @@ def _atomic(operation: Operation) -> Step:
 def _compare_and_swap(operation: Operation) -> Step:
     pointer, mask = operation.one("pointer"), operation.optional("mask")
     expected, desired = operation.one("expected"), operation.one("desired")
+    lanes = tile_type(pointer).shape
 
     def step(frame: Frame) -> None:
-        frame.values[operation.results[0].number] = frame.memory.compare_and_swap(
-            frame.pointers(pointer), frame.tile(expected), frame.tile(desired), _optional(frame, mask)
+        into = frame.pointers(pointer)
+        frame.values[operation.results[0].number] = atomics.compare_and_swap(
+            frame.memory,
+            into.buffer,
+            into.offsets,
+            frame.tile(expected),
+            frame.tile(desired),
+            _optional(frame, mask),
+            (frame.count, *lanes),
         )
 
     return step
@@ -154,6 +194,18 @@ def _assert(operation: Operation) -> Step:
     return step
 
 
+def _print(operation: Operation) -> Step:
+    text, arguments = operation.word("message"), operation.named.get("arguments", ())
+
+    def step(frame: Frame) -> None:
+        tiles = [frame.whole(value) for value in arguments]
+        for place, block in enumerate(frame.blocks.tolist()):
+            shown = ", ".join(str(tile[place].tolist()) for tile in tiles)
+            frame.memory.printed.append((block, f"{text} {shown}".rstrip()))
+
+    return step
+
+
 def _nothing(operation: Operation) -> Step:
     return lambda frame: None
 
@@ -161,9 +213,11 @@ def _nothing(operation: Operation) -> Step:
 EFFECTS: Mapping[str, Decoder] = MappingProxyType(
     {
         "make_tensor_view": _tensor_view,
-        "make_partition_view": _partition_view,
-        "get_index_space_shape": _index_space,
-        "get_tensor_shape": _tensor_shape,
+        "make_partition_view": _tile_view,
+        "make_strided_view": _tile_view,
+        "make_gather_scatter_view": _tile_view,
+        "get_index_space_shape": _sizes,
+        "get_tensor_shape": _sizes,
         "load_view_tko": _load_view,
         "store_view_tko": _store_view,
         "load_ptr_tko": _load_pointers,
@@ -171,7 +225,10 @@ EFFECTS: Mapping[str, Decoder] = MappingProxyType(
         "atomic_rmw_tko": _atomic,
         "atomic_cas_tko": _compare_and_swap,
         "assert": _assert,
-        "print_tko": _nothing,
+        "atomic_red_view_tko": _update_view,
+        "print_tko": _print,
+        "gdc_wait_tko": _nothing,
+        "gdc_launch_dependents_tko": _nothing,
         "make_token": _nothing,
         "join_tokens": _nothing,
     }

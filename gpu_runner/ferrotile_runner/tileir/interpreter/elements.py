@@ -46,6 +46,7 @@ ELEMENTS: Mapping[str, Dtype] = MappingProxyType(
         "f8E4M3FN": _dtype("float8_e4m3fn"),
         "f8E5M2": _dtype("float8_e5m2"),
         "f8E8M0FNU": _dtype("float8_e8m0fnu"),
+        "f4E2M1FN": _dtype("float4_e2m1fn"),
     }
 )
 UNSIGNED: Mapping[str, type[np.unsignedinteger]] = MappingProxyType(

@@ -1,23 +1,26 @@
 """What a step of the interpreter works on.
 
-An entry is decoded once into steps, closures that read and write a frame; each tile block then runs them.
-Tokens hold no data and have no place in a frame: memory operations happen in program order.
+An entry is decoded once into steps, closures that read and write a frame. A frame is a batch of tile blocks that have
+taken the same way so far: every value has a leading axis of one element for each block, or of one element where all
+blocks have the same. Where blocks part, the frame is split. Tokens hold no data and have no place in a frame: memory
+operations happen in program order.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation
-from ferrotile_runner.tileir.interpreter.memory import Memory, PartitionView, Pointers, TensorView
+from ferrotile_runner.tileir.interpreter.memory import Memory, Pointers
+from ferrotile_runner.tileir.interpreter.views import TensorView, TileView
 from ferrotile_runner.tileir.model import Operation, PointerType, TileType, TokenType, Value
 
-Datum = Array | Pointers | TensorView | PartitionView
+Datum = Array | Pointers | TensorView | TileView
 
 
 class InterpreterError(Exception):
@@ -46,14 +49,19 @@ class Signal:
 
 @dataclass(slots=True)
 class Frame:
-    """The values of one tile block. `block` and `grid` are (x, y, z)."""
+    """The values of some tile blocks. `blocks` numbers them, `ids` are their coordinates (3, blocks)."""
 
     memory: Memory
-    block: tuple[int, int, int]
+    blocks: Array
+    ids: Array
     grid: tuple[int, int, int]
     values: dict[int, Datum] = field(default_factory=dict)
     deadline: float | None = None
     cancel: threading.Event | None = None
+
+    @property
+    def count(self) -> int:
+        return int(self.blocks.size)
 
     def tile(self, value: Value) -> Array:
         found = self.values[value.number]
@@ -61,8 +69,14 @@ class Frame:
             raise UnsupportedOperation(f"{value.name} is no tile of numbers")
         return np.asarray(found)
 
-    def integer(self, value: Value) -> int:
-        return int(self.tile(value))
+    def whole(self, value: Value) -> Array:
+        """The tile with one element a block."""
+        tile = self.tile(value)
+        return np.broadcast_to(tile, (self.count, *tile.shape[1:])) if tile.shape[0] != self.count else tile
+
+    def integers(self, value: Value) -> Array:
+        """A scalar, as i64: one element, or one a block."""
+        return self.tile(value).astype(np.int64)
 
     def pointers(self, value: Value) -> Pointers:
         found = self.values[value.number]
@@ -70,11 +84,30 @@ class Frame:
             raise UnsupportedOperation(f"{value.name} is no tile of pointers")
         return found
 
-    def partition(self, value: Value) -> PartitionView:
+    def view(self, value: Value) -> TileView:
         found = self.values[value.number]
-        if not isinstance(found, PartitionView):
-            raise UnsupportedOperation(f"{value.name} is no partition view")
+        if not isinstance(found, TileView):
+            raise UnsupportedOperation(f"{value.name} is no view of tiles")
         return found
+
+    def part(self, chosen: Array) -> Frame:
+        """The frame of some of the blocks, by place."""
+        values = {number: _part(datum, chosen, self.count) for number, datum in self.values.items()}
+        return Frame(
+            self.memory, self.blocks[chosen], self.ids[:, chosen], self.grid, values, self.deadline, self.cancel
+        )
+
+    def groups(self, keys: Sequence[Array]) -> Iterator[tuple[tuple[int, ...], Frame]]:
+        """Frames of the blocks that agree in all keys, and the keys' values. One frame, itself, where all agree."""
+        if all(key.size == 1 or bool((key == key.flat[0]).all()) for key in keys):
+            yield tuple(int(key.flat[0]) for key in keys), self
+            return
+        rows = np.stack([np.broadcast_to(key.reshape(-1), (self.count,)) for key in keys], axis=1)
+        found, inverse = np.unique(rows, axis=0, return_inverse=True)
+        inverse = inverse.reshape(-1)
+        order = sorted(range(len(found)), key=lambda number: int(np.flatnonzero(inverse == number)[0]))
+        for number in order:
+            yield tuple(int(x) for x in found[number]), self.part(np.flatnonzero(inverse == number))
 
     def check_time(self) -> None:
         """Raises OutOfTime past the deadline or when cancelled."""
@@ -83,7 +116,27 @@ class Frame:
             raise OutOfTime("cancelled" if not late else "the time limit was reached")
 
 
-Step = Callable[[Frame], Signal | None]
+def _part(datum: Datum, chosen: Array, count: int) -> Datum:
+    def of(array: Array) -> Array:
+        return array[chosen] if array.ndim and array.shape[0] == count and count > 1 else array
+
+    match datum:
+        case Pointers(buffer, offsets):
+            return Pointers(buffer, of(offsets))
+        case TensorView(buffer, offset, shape, strides):
+            return TensorView(buffer, of(offset), tuple(map(of, shape)), tuple(map(of, strides)))
+        case TileView(view, tile, steps, dim_map, padding, sparse):
+            inner = _part(view, chosen, count)
+            assert isinstance(inner, TensorView)
+            return TileView(inner, tile, steps, dim_map, padding, sparse)
+        case _:
+            return of(datum)
+
+
+Ends = list[tuple[Frame, Signal]]
+"""How the blocks of a frame left a region, in groups that went the same way."""
+Step = Callable[[Frame], Ends | None]
+"""None: all blocks go on."""
 Decoder = Callable[[Operation], Step]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -12,7 +12,6 @@ from ferrotile_runner.tileir.interpreter.arithmetic import ELEMENTWISE, elementw
 from ferrotile_runner.tileir.interpreter.constants import parse_constant
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
 from ferrotile_runner.tileir.interpreter.frame import (
-    Datum,
     Decoder,
     Frame,
     Step,
@@ -72,48 +71,47 @@ def _select(operation: Operation) -> Step:
 
 def _constant(operation: Operation) -> Step:
     kind = tile_type(operation.results[0])
-    value = np.broadcast_to(parse_constant(operation.attributes["value"], element_of(operation.results[0])), kind.shape)
+    parsed = parse_constant(operation.attributes["value"], element_of(operation.results[0]))
+    value = np.broadcast_to(parsed, kind.shape)[np.newaxis]
     return lambda frame: frame.values.__setitem__(operation.results[0].number, value)
 
 
 def _iota(operation: Operation) -> Step:
     kind = tile_type(operation.results[0])
-    value = np.arange(kind.shape[0]).astype(element_dtype(element_of(operation.results[0])))
+    value = np.arange(kind.shape[0]).astype(element_dtype(element_of(operation.results[0])))[np.newaxis]
     return lambda frame: frame.values.__setitem__(operation.results[0].number, value)
 
 
-def _moved(frame: Frame, value: Value, move: Mover) -> Datum:
-    found = frame.values[value.number]
-    if isinstance(found, Pointers):
-        return Pointers(found.buffer, move(found.offsets))
-    return move(frame.tile(value))
-
-
-class Mover:
-    """A function that moves elements, whatever they are."""
-
-    def __init__(self, operation: Operation) -> None:
-        self._name = operation.name
-        self._shape = tile_type(operation.results[0]).shape
-        self._permutation = operation.integers("permutation")
-
-    def __call__(self, tile: Array) -> Array:
-        match self._name:
-            case "reshape":
-                return shapes.reshape(tile, self._shape)
-            case "broadcast":
-                return shapes.broadcast(tile, self._shape)
-            case _:
-                return shapes.permute(tile, self._permutation)
+def _mover(operation: Operation) -> Callable[[Array], Array]:
+    """What moves the elements of every block."""
+    shape = tile_type(operation.results[0]).shape
+    match operation.name:
+        case "reshape":
+            return lambda tile: shapes.reshape(tile, (tile.shape[0], *shape))
+        case "broadcast":
+            return lambda tile: shapes.broadcast(tile, (tile.shape[0], *shape))
+        case _:
+            order = (0, *(axis + 1 for axis in operation.integers("permutation")))
+            return lambda tile: shapes.permute(tile, order)
 
 
 def _shape(operation: Operation) -> Step:
-    move, source, result = Mover(operation), operation.one("source"), operation.results[0].number
+    move, source, result = _mover(operation), operation.one("source"), operation.results[0].number
 
     def step(frame: Frame) -> None:
-        frame.values[result] = _moved(frame, source, move)
+        found = frame.values[source.number]
+        if isinstance(found, Pointers):
+            frame.values[result] = Pointers(found.buffer, move(found.offsets))
+        else:
+            frame.values[result] = move(frame.tile(source))
 
     return step
+
+
+def _aligned(tiles: Sequence[Array]) -> list[Array]:
+    """The tiles with one element a block where one of them has."""
+    count = max(tile.shape[0] for tile in tiles)
+    return [np.broadcast_to(tile, (count, *tile.shape[1:])) for tile in tiles]
 
 
 def _cat(operation: Operation) -> Step:
@@ -122,10 +120,19 @@ def _cat(operation: Operation) -> Step:
         raise UnsupportedOperation("cat without dim")
 
     def step(frame: Frame) -> None:
-        parts = [frame.tile(v) for v in operation.operands]
-        frame.values[operation.results[0].number] = shapes.concatenate(parts, dim)
+        parts = _aligned([frame.tile(v) for v in operation.operands])
+        frame.values[operation.results[0].number] = shapes.concatenate(parts, dim + 1)
 
     return step
+
+
+def _each(frame: Frame, index: Sequence[Value], *tiles: Array) -> Iterator[tuple[list[int], list[Array]]]:
+    """Index and tiles of one block after the other; once where all blocks have the same."""
+    words = [frame.integers(value).reshape(-1) for value in index]
+    count = max([word.size for word in words] + [tile.shape[0] for tile in tiles])
+    for block in range(count):
+        at = [int(word[block if word.size > 1 else 0]) for word in words]
+        yield at, [tile[block if tile.shape[0] > 1 else 0] for tile in tiles]
 
 
 def _extract(operation: Operation) -> Step:
@@ -133,8 +140,39 @@ def _extract(operation: Operation) -> Step:
     shape = tile_type(result).shape
 
     def step(frame: Frame) -> None:
-        at = [frame.integer(v) for v in indices]
-        frame.values[result.number] = shapes.extract(frame.tile(source), at, shape)
+        words = [frame.integers(value) for value in indices]
+        tile = frame.tile(source)
+        if all(word.size == 1 for word in words):
+            at = [0, *(int(word.reshape(-1)[0]) for word in words)]
+            frame.values[result.number] = shapes.extract(tile, at, (tile.shape[0], *shape))
+            return
+        parts = [shapes.extract(one, at, shape) for at, (one,) in _each(frame, indices, tile)]
+        frame.values[result.number] = np.stack(parts)
+
+    return step
+
+
+def _insert(operation: Operation) -> Step:
+    source, dest, indices = operation.one("source"), operation.one("dest"), operation.named["index"]
+
+    def step(frame: Frame) -> None:
+        made: list[Array] = []
+        for at, (part, whole) in _each(frame, indices, frame.tile(source), frame.tile(dest)):
+            copy = np.array(whole)
+            shapes.extract(copy, at, part.shape)[...] = part
+            made.append(copy)
+        frame.values[operation.results[0].number] = np.stack(made)
+
+    return step
+
+
+def _bytes(operation: Operation) -> Step:
+    source, result = operation.one("source"), operation.results[0]
+    dtype = element_dtype(element_of(result))
+
+    def step(frame: Frame) -> None:
+        tile = frame.tile(source)
+        frame.values[result.number] = shapes.pack(tile) if operation.name == "pack" else shapes.unpack(tile, dtype)
 
     return step
 
@@ -143,13 +181,25 @@ def _mmaf(operation: Operation) -> Step:
     roles = [operation.one(r) for r in ("lhs", "rhs", "acc")]
 
     def step(frame: Frame) -> None:
-        frame.values[operation.results[0].number] = shapes.mmaf(*(frame.tile(v) for v in roles))
+        a, b, c = (frame.tile(v) for v in roles)
+        frame.values[operation.results[0].number] = shapes.mmaf(a, b, c)
+
+    return step
+
+
+def _mmaf_scaled(operation: Operation) -> Step:
+    roles = [operation.one(r) for r in ("lhs", "rhs", "acc", "lhs_scale", "rhs_scale")]
+
+    def step(frame: Frame) -> None:
+        a, b, c, left, right = (frame.tile(v) for v in roles)
+        scaled = shapes.scaled(a, left, a.ndim - 1), shapes.scaled(b, right, b.ndim - 2)
+        frame.values[operation.results[0].number] = shapes.mmaf(*scaled, c)
 
     return step
 
 
 def _signs(operation: Operation) -> tuple[bool, bool]:
-    """Whether the left and the right operand of `mmai` are signed: two words, in the order of the operands."""
+    """Whether the operands of `mmai` are signed. Raises UnsupportedOperation unless both are given."""
     words = operation.word("signedness").split()
     if len(words) != 2 or not set(words) <= {"signed", "unsigned"}:
         raise UnsupportedOperation(f"the signedness of mmai (line {operation.text_line})")
@@ -191,8 +241,9 @@ def _same(operation: Operation) -> Step:
 
 def _block_id(operation: Operation) -> Step:
     def step(frame: Frame) -> None:
-        for result, at in zip(operation.results, frame.block, strict=True):
-            frame.values[result.number] = np.asarray(np.int32(at))
+        for axis, result in enumerate(operation.results):
+            ids = frame.ids[axis].astype(np.int32)
+            frame.values[result.number] = ids[:1] if bool((ids == ids[0]).all()) else ids
 
     return step
 
@@ -200,7 +251,7 @@ def _block_id(operation: Operation) -> Step:
 def _grid(operation: Operation) -> Step:
     def step(frame: Frame) -> None:
         for result, size in zip(operation.results, frame.grid, strict=True):
-            frame.values[result.number] = np.asarray(np.int32(size))
+            frame.values[result.number] = np.asarray([size], np.int32)
 
     return step
 
@@ -216,7 +267,11 @@ PURE: Mapping[str, Decoder] = MappingProxyType(
         "permute": _shape,
         "cat": _cat,
         "extract": _extract,
+        "insert": _insert,
+        "pack": _bytes,
+        "unpack": _bytes,
         "mmaf": _mmaf,
+        "mmaf_scaled": _mmaf_scaled,
         "mmai": _mmai,
         "offset": _offset,
         "assume": _same,

@@ -1,7 +1,8 @@
-"""Runs a Tile IR entry over a grid, one tile block after the other."""
+"""Runs a Tile IR entry over a grid, many tile blocks at once."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 from ferrotile_runner.tileir.interpreter.control import decode_region
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
 from ferrotile_runner.tileir.interpreter.frame import (
+    Datum,
     Frame,
     InterpreterError,
     UndefinedBehaviour,
@@ -21,16 +23,21 @@ from ferrotile_runner.tileir.interpreter.frame import (
     is_pointer,
 )
 from ferrotile_runner.tileir.interpreter.memory import Buffer, Memory, OutOfBounds, Pointers
-from ferrotile_runner.tileir.model import Entry
+from ferrotile_runner.tileir.interpreter.origins import Origins, origins
+from ferrotile_runner.tileir.model import Entry, TileType, walk
+
+BATCH_ELEMENTS = 1 << 20
+"""Elements of the largest tile, over all blocks that run at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
     """A pointer argument: the array that it points to the start of, C-contiguous. Equal names are one
-    array."""
+    array. `blank`: its elements hold no value before the kernel writes them; reading them is a finding."""
 
     name: str
     array: Array
+    blank: bool = False
 
 
 Word = Storage | int | float | bool
@@ -52,6 +59,8 @@ class RunResult:
     arrays: Mapping[str, Array]
     written: Mapping[str, Array]
     findings: tuple[str, ...]
+    printed: tuple[str, ...] = ()
+    """What the blocks print, block by block."""
 
 
 def run(
@@ -70,38 +79,85 @@ def run(
     array, InterpreterError for arguments that do not fit, OutOfTime at the time limit or when cancelled."""
     if len(arguments) != len(entry.parameters):
         raise InterpreterError(f"{len(arguments)} arguments for {len(entry.parameters)} parameters of {entry.name}")
-    memory = Memory(np.random.default_rng(seed))
-    buffers: dict[str, Buffer] = {}
-    shapes: dict[str, tuple[int, ...]] = {}
-    values: dict[int, Array | Pointers] = {}
+    found = origins(entry)
+    deadline = None if seconds is None else time.monotonic() + seconds
+    launch = _Launch(entry, tuple(arguments), tuple(grid), seed, order, deadline, cancel, found)
+    size = 1 if found.in_turn else batch_size(entry)
     try:
-        for parameter, word in zip(entry.parameters, arguments, strict=True):
-            if isinstance(word, Storage) != is_pointer(parameter):
-                raise InterpreterError(f"{parameter.name} of {entry.name}: a pointer and a scalar do not match")
-            dtype = element_dtype(element_of(parameter))
-            if isinstance(word, Storage):
-                if word.name not in buffers:
-                    buffers[word.name] = Buffer(word.name, np.array(word.array).reshape(-1).view(dtype))
-                    shapes[word.name] = word.array.shape
-                values[parameter.number] = Pointers(buffers[word.name], np.asarray(0, np.int64))
-            else:
-                values[parameter.number] = np.asarray(word).astype(dtype)
-        body = decode_region(entry.body)
-        nx, ny, nz = (*grid, 1, 1, 1)[:3]
-        blocks = [(x, y, z) for z in range(nz) for y in range(ny) for x in range(nx)]
-        frame = Frame(memory, (0, 0, 0), (nx, ny, nz), cancel=cancel)
-        frame.deadline = None if seconds is None else time.monotonic() + seconds
-        numbered = list(enumerate(blocks))
-        for number, block in numbered if order is Order.FORWARD else reversed(numbered):
-            frame.check_time()
-            memory.block, frame.block, frame.values = number, block, dict(values)
-            body(frame)
+        result, conflicts = _execute(launch, size)
+        if conflicts and size > 1:  # what blocks do to each other depends on their order: one after the other
+            result, _ = _execute(launch, 1)
     except UnsupportedOperation as error:
         raise Unsupported(str(error)) from error
     except OutOfBounds as error:
         raise UndefinedBehaviour(str(error)) from error
-    return RunResult(
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    entry: Entry
+    arguments: tuple[Word, ...]
+    grid: tuple[int, ...]
+    seed: int
+    order: Order
+    deadline: float | None
+    cancel: threading.Event | None
+    origins: Origins
+
+
+def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
+    """Runs `size` blocks at once; also whether blocks got in each other's way."""
+    entry, found = launch.entry, launch.origins
+    memory = Memory(np.random.default_rng(launch.seed))
+    shared = found.loaded & found.written
+    names = {
+        word.name
+        for parameter, word in zip(entry.parameters, launch.arguments, strict=True)
+        if isinstance(word, Storage) and parameter.number in shared
+    }
+    several = [word.name for word in launch.arguments if isinstance(word, Storage)]
+    names |= {name for name in several if several.count(name) > 1}
+    buffers: dict[str, Buffer] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
+    values: dict[int, Datum] = {}
+    for parameter, word in zip(entry.parameters, launch.arguments, strict=True):
+        if isinstance(word, Storage) != is_pointer(parameter):
+            raise InterpreterError(f"{parameter.name} of {entry.name}: a pointer and a scalar do not match")
+        dtype = element_dtype(element_of(parameter))
+        if isinstance(word, Storage):
+            if word.name not in buffers:
+                flat = np.array(word.array).reshape(-1).view(dtype)
+                buffers[word.name] = Buffer(word.name, flat, word.blank, word.name in names)
+                shapes[word.name] = word.array.shape
+            values[parameter.number] = Pointers(buffers[word.name], np.zeros(1, np.int64))
+        else:
+            values[parameter.number] = np.asarray([word]).astype(dtype)
+    body = decode_region(entry.body)
+    nx, ny, nz = (*launch.grid, 1, 1, 1)[:3]
+    blocks = np.arange(nx * ny * nz, dtype=np.int64)
+    if launch.order is Order.REVERSED:
+        blocks = blocks[::-1]
+    for start in range(0, blocks.size, size):
+        some = blocks[start : start + size]
+        ids = np.stack([some % nx, some // nx % ny, some // (nx * ny)])
+        frame = Frame(memory, some, ids, (nx, ny, nz), dict(values), launch.deadline, launch.cancel)
+        frame.check_time()
+        body(frame)
+    result = RunResult(
         {name: b.data.reshape(shapes[name]) for name, b in buffers.items()},
         {name: (b.writer >= 0).reshape(shapes[name]) for name, b in buffers.items()},
         tuple(memory.findings),
+        tuple(text for _, text in sorted(memory.printed, key=lambda item: item[0])),
     )
+    return result, memory.conflicts
+
+
+def batch_size(entry: Entry) -> int:
+    """How many blocks run at once: as many as keep the largest tile of all of them small."""
+    largest = 1
+    for operation in walk(entry.body):
+        for result in operation.results:
+            if isinstance(result.type, TileType):
+                largest = max(largest, math.prod(result.type.shape))
+    return max(1, BATCH_ELEMENTS // largest)

@@ -65,6 +65,30 @@ def mmai(a: Array, b: Array, accumulator: Array, signed_a: bool, signed_b: bool)
     return total.astype(accumulator.dtype)
 
 
+def scaled(tile: Array, scale: Array, axis: int) -> Array:
+    """`tile` times scales that each stand for a run of elements along `axis`, in f64, where every product is exact."""
+    run = tile.shape[axis] // scale.shape[axis]
+    return tile.astype(np.float64) * np.repeat(scale.astype(np.float64), run, axis=axis)
+
+
+def pack(tile: Array) -> Array:
+    """The bytes of the last axis, in memory order; two 4-bit elements share a byte, the first one its low half."""
+    raw = np.ascontiguousarray(tile)
+    if tile.dtype.name == "float4_e2m1fn":
+        codes = raw.view(np.uint8) & 15
+        return (codes[..., 0::2] | (codes[..., 1::2] << 4)).astype(np.uint8).view(np.int8)
+    return raw.view(np.int8).reshape((*tile.shape[:-1], -1))
+
+
+def unpack(tile: Array, dtype: np.dtype[np.generic]) -> Array:
+    """The elements that bytes hold."""
+    raw = np.ascontiguousarray(tile)
+    if dtype.name == "float4_e2m1fn":
+        codes = np.stack([raw.view(np.uint8) & 15, raw.view(np.uint8) >> 4], axis=-1)
+        return np.ascontiguousarray(codes.reshape((*tile.shape[:-1], -1))).view(dtype)
+    return raw.view(dtype).reshape((*tile.shape[:-1], -1))
+
+
 def to_element(tile: Array, element: str) -> Array:
     """Float conversion, for constants."""
     return convert(tile, element)

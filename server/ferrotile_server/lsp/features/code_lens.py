@@ -40,4 +40,5 @@ def _of(context: Context, snapshot: Snapshot, name: str) -> list[types.CodeLens]
 
 
 def _icon(drawn: bool, name: str) -> str:
-    return f"$({name}) " if drawn else ""
+    # VS Code swallows a plain space after an icon.
+    return f"$({name})\N{NO-BREAK SPACE}" if drawn else ""

@@ -14,7 +14,7 @@ from ferrotile_server.lsp.features.diagnostics_push import Publisher
 from ferrotile_server.lsp.protocol import InvalidParams, Json
 from ferrotile_server.lsp.schedule import Scheduler
 from ferrotile_server.lsp.session import SECTION, client_from, settings_from
-from ferrotile_server.lsp.trust import MalformedTrust, TrustedExecutor, is_trusted
+from ferrotile_server.lsp.trust import MalformedTrust, is_trusted
 from ferrotile_server.verdicts import RUNGS
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def register(context: Context, publisher: Publisher, previews: Previews) -> None
         except MalformedTrust as error:
             raise InvalidParams(str(error)) from None
         if context.trusted:
-            context.executor = TrustedExecutor(context.application)
+            context.executor = context.application.verify
         context.client = client_from(params, options)
         _configure(context, options.get("settings") if isinstance(options, dict) else None)
 

@@ -1,27 +1,29 @@
 """`ferrotile/verify`: climb the ladder for the kernels of a file, with progress and cancel.
 
-Parameters `{"uri", "kernel"?, "rungs"?}`, result `{"kernels": [{"name", "verdict", "failed", "rungs":
-[{"rung",
-"status", "detail", "ms"}]}]}`. Refused with -32803 where the workspace is not trusted. A custom request,
-since the
+Parameters `{"uri", "kernel"?, "rungs"?}`, result `{"kernels": [{"name", "verdict", "failed", "rungs": [{"rung",
+"status", "detail", "ms"}]}]}`. Refused with -32803 where the workspace is not trusted. A custom request, since the
 cancellation of a command does not stop it in pygls."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from ferrotile_server.application import Progress
 from ferrotile_server.lsp.context import Context, Snapshot
 from ferrotile_server.lsp.protocol import InvalidParams, Json
 from ferrotile_server.lsp.trust import REFUSAL, NotTrusted
 from ferrotile_server.verdicts import RUNGS, Verdict
+
+if TYPE_CHECKING:
+    from ferrotile_runner.report import KernelReport
 
 logger = logging.getLogger(__name__)
 
@@ -85,36 +87,32 @@ class Verification:
         cancel = Event()
         title = f"Verify {wanted.kernel or snapshot.file.stem}"
         async with context.progress.work(context.server, context.client.progress, title, cancel) as say:
-            return await self._all(snapshot, names, wanted.rungs, say, cancel)
+            if self._turn.locked():
+                say("queued")
+            async with self._turn:
+                return await self._climb(snapshot, names, wanted.rungs, say, cancel)
 
-    async def _all(
-        self,
-        snapshot: Snapshot,
-        names: tuple[str, ...],
-        rungs: tuple[str, ...],
-        say: Callable[[str], None],
-        cancel: Event,
+    async def _climb(
+        self, snapshot: Snapshot, names: tuple[str, ...], rungs: tuple[str, ...], say: Progress, cancel: Event
     ) -> tuple[Verdict, ...]:
-        verdicts: list[Verdict] = []
-        if self._turn.locked():
-            say("queued")
-        async with self._turn:
-            for name in names:
-                verdicts.append(await self._one(snapshot, name, rungs, say, cancel))
-        return tuple(verdicts)
-
-    async def _one(
-        self,
-        snapshot: Snapshot,
-        name: str,
-        rungs: tuple[str, ...],
-        say: Callable[[str], None],
-        cancel: Event,
-    ) -> Verdict:
-        context = self._context
+        """Climb in the worker thread; each kernel's verdict is shown as soon as all its entries have a report."""
         loop = asyncio.get_running_loop()
-        executor = context.executor
-        work = loop.run_in_executor(self._pool, lambda: executor.verify(snapshot.analysis, name, rungs, say, cancel))
+        execute = self._context.executor
+        verdicts: dict[str, Verdict] = {}
+
+        def show(name: str, reports: list[KernelReport]) -> None:
+            if not cancel.is_set():
+                verdicts[name] = self._record(snapshot, name, reports)
+
+        def climb() -> None:
+            reports: dict[str, list[KernelReport]] = {}
+            for report in execute(snapshot.analysis, names, rungs, say, cancel):
+                mine = reports.setdefault(report.name, [])
+                mine.append(report)
+                if len(mine) == len(snapshot.analysis.named(report.name)):
+                    loop.call_soon_threadsafe(show, report.name, mine)
+
+        work = loop.run_in_executor(self._pool, climb)
         try:
             while not work.done():
                 await asyncio.wait([work], timeout=_POLL_S)
@@ -125,14 +123,17 @@ class Verification:
             work.add_done_callback(lambda done: done.cancelled() or done.exception())
             raise
         try:
-            reports = work.result()
+            work.result()
         except NotTrusted as error:
             raise RequestFailed(str(error)) from None
         except Exception as error:
             logger.exception("verification failed")
             raise RequestFailed(f"Verification could not run: {error}") from None
-        verdict = context.application.record(snapshot.file.uri, snapshot.analysis, name, reports)
-        context.refresh(snapshot.file.uri)
+        return tuple(verdicts[name] for name in names if name in verdicts)
+
+    def _record(self, snapshot: Snapshot, name: str, reports: list[KernelReport]) -> Verdict:
+        verdict = self._context.application.record(snapshot.file.uri, snapshot.analysis, name, reports)
+        self._context.refresh(snapshot.file.uri)
         return verdict
 
 

@@ -30,6 +30,8 @@ ROUNDINGS = {
     "RZ": "zero",
     "RM": "negative_inf",
     "RP": "positive_inf",
+    "RA": "nearest_away",
+    "RZI": "nearest_int_to_zero",
     "APPROX": "approx",
     "FULL": "full",
 }
@@ -84,7 +86,7 @@ class Arguments:
         if isinstance(value, Poison):
             raise Poisoned
         if isinstance(value, Unusable):
-            raise self.refused(name, value.code, value.reason)
+            raise self.ctx.unusable(value, self.spans.get(name))
         return value
 
     def operand(self, name: str) -> Operand:
@@ -107,6 +109,8 @@ class Arguments:
         value = self.get(name)
         if isinstance(value, DTypeOf):
             return value.dtype
+        if isinstance(value, Global) and value.dotted == "cuda.tile.float8_e5m3fnu":
+            raise self.refused(name, "FT301", "`ct.float8_e5m3fnu`, which sm_107 alone has, has no translation yet")
         raise self.refused(name, "FT203", f"`{name}` of `{self.name}` must be an element type, not {describe(value)}")
 
     def integer(self, name: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ferrotile.frontends.cutile.arguments import Arguments, Spec
-from ferrotile.frontends.cutile.conversion import is_loose, own_dtype
+from ferrotile.frontends.cutile.conversion import is_loose, materialise, own_dtype
 from ferrotile.frontends.cutile.environment import Context
 from ferrotile.frontends.cutile.gather import place_of, stored
 from ferrotile.frontends.cutile.values import Abstract, Tile
@@ -56,10 +56,14 @@ def check_dtype(args: Arguments, mode: str, dtype: DType, name: str) -> None:
         raise args.refused("array", "FT203", f"`{args.name}` on `{name}`: {dtype} is none of {names}")
 
 
-def check_bitwise(ctx: Context, args: Arguments, mode: str, dtype: DType) -> None:
-    """Bitwise modes do not cast their update."""
+def settle_update(ctx: Context, args: Arguments, mode: str, dtype: DType, scalar: bool) -> None:
+    """Gives a literal update the type that it has alone, as cuTile does unless the access is of one element; bitwise
+    modes never cast."""
     update = args.operand("update")
-    if mode in BITWISE and not is_loose(update) and own_dtype(ctx, update) != dtype:
+    if is_loose(update) and (mode in BITWISE or not scalar):
+        update = Tile(materialise(ctx, update))
+        args.values["update"] = update
+    if mode in BITWISE and own_dtype(ctx, update) != dtype:
         found = own_dtype(ctx, update)
         raise args.refused("update", "FT203", f"`{args.name}` needs an update of {dtype}, not {found}")
 
@@ -69,7 +73,7 @@ def _rmw(mode: str) -> Callable[[Context, Arguments], Abstract]:
         place = place_of(ctx, args)
         dtype = place.array.type.dtype
         check_dtype(args, mode, dtype, place.array.name)
-        check_bitwise(ctx, args, mode, dtype)
+        settle_update(ctx, args, mode, dtype, not place.shape)
         update = stored(ctx, args, "update", place)
         order, scope = memory_order(args, _ATOMIC_ORDERS, ("acq_rel", "device"))
         return Tile(

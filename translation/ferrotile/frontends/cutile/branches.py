@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 from ferrotile.frontends.cutile.conversion import convert, operand
 from ferrotile.frontends.cutile.environment import Context
-from ferrotile.frontends.cutile.merging import Leaf, Mismatch, merge, side_value, try_merge
+from ferrotile.frontends.cutile.merging import Leaf, parts, rebuilt, side_value, try_merge
 from ferrotile.frontends.cutile.values import (
     Abstract,
     Const,
+    DictOf,
     DTypeOf,
     Function,
+    Global,
+    Record,
     Tile,
     TupleOf,
     Unusable,
@@ -19,18 +22,19 @@ from ferrotile.frontends.cutile.values import (
 )
 from ferrotile.program import dtypes
 from ferrotile.program.ir import Block, End, If, Statement, Terminator, Value
+from ferrotile.syntax.span import Span
 
 YIELD = Terminator(End.YIELD)
 
 
 def truth(ctx: Context, test: Abstract) -> bool | Value:
-    """A constant condition's truth (which pins it), or a rank-0 bool."""
+    """What `ct.bool_(test)` is, as every condition has it: a constant's truth (which pins it), or a rank-0 bool."""
     match test:
         case Const():
             return bool(ctx.literal(test))
-        case TupleOf(items=items):
+        case TupleOf(items=items) if all(map(_constant, items)):
             return bool(items)
-        case DTypeOf() | Function():
+        case DTypeOf() | Function() | Global():
             return True
     value = operand(ctx, test, "condition")
     assert isinstance(value, Tile)
@@ -39,8 +43,28 @@ def truth(ctx: Context, test: Abstract) -> bool | Value:
     return convert(ctx, value.value, dtypes.BOOL)
 
 
-def choose(ctx: Context, test: Abstract, then: Callable[[], Abstract], otherwise: Callable[[], Abstract]) -> Abstract:
-    """The value of `then() if test else otherwise()`; a constant test evaluates one side only."""
+def _constant(value: Abstract) -> bool:
+    if isinstance(value, TupleOf):
+        return all(map(_constant, value.items))
+    return isinstance(value, (Const, DTypeOf, Function, Global))
+
+
+def as_bool(ctx: Context, test: Abstract) -> Const | Tile:
+    """The operand of `and` and `or`: a strictly typed bool."""
+    found = truth(ctx, test)
+    return Const(found, None, dtypes.BOOL) if isinstance(found, bool) else Tile(found)
+
+
+def choose(
+    ctx: Context,
+    test: Abstract,
+    then: Callable[[], Abstract],
+    otherwise: Callable[[], Abstract],
+    name: str = "",
+    place: Callable[[], Span] | None = None,
+) -> Abstract:
+    """The value of `then() if test else otherwise()`; a constant test evaluates one side only. Values of different
+    types give one that cannot be used; `place` is where the second is."""
     condition = truth(ctx, test)
     if isinstance(condition, bool):
         return then() if condition else otherwise()
@@ -51,10 +75,7 @@ def choose(ctx: Context, test: Abstract, then: Callable[[], Abstract], otherwise
     with ctx.builder.block(sides[1]):
         second = otherwise()
     leaves: list[Leaf] = []
-    try:
-        merged = merge(ctx, first, second, leaves)
-    except Mismatch as mismatch:
-        raise ctx.refused("FT207", f"the type of the value depends on the path taken: {mismatch}") from None
+    merged = try_merge(ctx, first, second, leaves, name, span if place is None else place())
     blocks = []
     for side, statements in enumerate(sides):
         with ctx.builder.block(statements):
@@ -77,9 +98,11 @@ def branch(
     sides: tuple[list[Statement], list[Statement]] = ([], [])
     ends: list[Terminator | None] = []
     variables: list[dict[str, Abstract]] = []
+    places = frame.places
     for statements, run in zip(sides, (then, otherwise), strict=True):
         frame.variables = dict(before)
         with ctx.builder.block(statements):
+            frame.places = dict(places)
             ends.append(run())
         variables.append(frame.variables)
     frame.variables = dict(before)
@@ -89,9 +112,9 @@ def branch(
         return _both_end(ctx, condition, sides, (ends[0], ends[1]))
     if ends[0] is None and ends[1] is None:
         for name in dict.fromkeys((*variables[0], *variables[1])):
-            missing = Unusable("FT202", f"`{name}` may be undefined here: it is set on one path only")
+            missing = Unusable("FT202", f"`{name}` may be undefined: it is set on one path only", ctx.header(span))
             a, b = (v.get(name, missing) for v in variables)
-            frame.variables[name] = try_merge(ctx, a, b, leaves, name)
+            frame.variables[name] = try_merge(ctx, a, b, leaves, name, frame.places.get(name, span))
             _name_results(ctx, frame.variables[name], name)
     else:
         survivor = 0 if ends[0] is None else 1
@@ -119,8 +142,8 @@ def _escape(ctx: Context, value: Abstract, before: Abstract | None, leaves: list
     if value == before:
         return value
     match value:
-        case TupleOf(items=items):
-            return TupleOf(tuple(_escape(ctx, i, None, leaves) for i in items))
+        case TupleOf() | Record() | DictOf():
+            return rebuilt(value, [_escape(ctx, i, None, leaves) for i in parts(value)])
         case Tile():
             result = ctx.builder.fresh(value.value.type)
             leaves.append(Leaf(result, (value, value)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from ferrotile.frontends.cutile.environment import Context, Poisoned
-from ferrotile.frontends.cutile.literals import Number, default_dtype, fits, round_float
+from ferrotile.frontends.cutile.literals import Number, cast, default_dtype, fits
 from ferrotile.frontends.cutile.values import Abstract, Const, Poison, Tile, Unusable, describe
 from ferrotile.program import dtypes
 from ferrotile.program.dtypes import DType, DTypeVariableError, Kind
@@ -22,8 +24,8 @@ def operand(ctx: Context, value: Abstract, what: str = "operand") -> Operand:
             return value
         case Const(value=bool() | int() | float()):
             return value
-        case Unusable(code=code, reason=reason):
-            raise ctx.refused(code, reason)
+        case Unusable():
+            raise ctx.unusable(value)
         case Poison():
             raise Poisoned
         case _:
@@ -64,27 +66,34 @@ def materialise(ctx: Context, value: Operand, dtype: DType | None = None, shape:
         converted = value.value if dtype is None else convert(ctx, value.value, dtype)
         return converted if shape is None else broadcast(ctx, converted, shape)
     target = own_dtype(ctx, value) if dtype is None else dtype
-    if value.dtype is not None and value.dtype != target:
-        return materialise(ctx, Tile(materialise(ctx, value)), target, shape)
     if value.symbol is not None:
         symbolic = _symbolic(ctx, value, target)
         if symbolic is not None:
             return symbolic if shape is None else broadcast(ctx, symbolic, shape)
-    return constant(ctx, number(ctx, value), target, shape or ())
+    found = cast_constant(ctx, value, target).value
+    assert isinstance(found, (bool, int, float))
+    return constant(ctx, found, target, shape or ())
+
+
+def cast_constant(ctx: Context, value: Const, dtype: DType) -> Const:
+    """A constant of the type `dtype`, converted when the kernel is compiled: integers wrap, floats round."""
+    found = cast(number(ctx, value), value.dtype, dtype)
+    if found is None or (dtype.kind is Kind.STORAGE and not _representable(float(found), dtype)):
+        raise ctx.refused("FT208", f"the constant {value.value!r} cannot become {dtype}")
+    return Const(found, None, dtype)
+
+
+def _representable(value: float, dtype: DType) -> bool:
+    """Whether cutile makes the same number of an f32 constant: beyond the largest one it may saturate."""
+    return math.isfinite(value) or dtype.name in ("tf32", "f8e5m2")
 
 
 def constant(ctx: Context, value: Number, dtype: DType, shape: Shape = ()) -> Value:
-    """A `constant` operation: range-checked, and rounded as Python does."""
+    """A `constant` operation of a number that the type can represent."""
     if dtype.is_float:
-        return ctx.emit("constant", (), TileType(dtype, shape), value=round_float(value, dtype))
+        return ctx.emit("constant", (), TileType(dtype, shape), value=float(value))
     if dtype.kind is Kind.BOOL:
         return ctx.emit("constant", (), TileType(dtype, shape), value=bool(value))
-    if isinstance(value, float):
-        if not value.is_integer():
-            raise ctx.refused("FT206", f"the constant {value!r} is no whole number: it cannot become {dtype}")
-        value = int(value)
-    if not fits(int(value), dtype):
-        raise ctx.refused("FT208", f"the constant {value} is out of range of {dtype}")
     return ctx.emit("constant", (), TileType(dtype, shape), value=int(value))
 
 
@@ -216,29 +225,38 @@ def is_loose(value: Operand) -> bool:
     return isinstance(value, Const) and value.dtype is None
 
 
-def promote(ctx: Context, a: Operand, b: Operand) -> DType:
-    """The common type of two operands; a loose constant adapts to the other's category."""
+def promote(ctx: Context, a: Operand, b: Operand, force_float: bool = False) -> DType:
+    """The common type of two operands; a loose constant adapts to the other's category. `force_float` makes integers
+    f32, as `/` does."""
     if is_loose(a) and not is_loose(b):
         a, b = b, a
     first = own_dtype(ctx, a)
     if is_loose(b) and not is_loose(a):
         assert isinstance(b, Const) and isinstance(b.value, (bool, int, float))
-        if _literal_category(b.value) <= _CATEGORY[first.kind]:
-            return first
-        return own_dtype(ctx, b)
-    second = own_dtype(ctx, b)
-    found = promote_dtypes(first, second)
-    if found is None:
-        raise ctx.refused("FT203", f"{first} and {second} do not combine: convert one of them with `.astype(...)`")
-    return found
+        found: DType | None = first
+        if _literal_category(b.value) > _CATEGORY[first.kind]:
+            found = own_dtype(ctx, b)
+        elif first.is_integer and not isinstance(b.value, bool) and not force_float and not fits(int(b.value), first):
+            raise ctx.refused("FT208", f"the constant {b.value} is out of range of {first}")
+    else:
+        second = own_dtype(ctx, b)
+        found = promote_dtypes(first, second)
+        if found is None:
+            raise ctx.refused("FT203", f"{first} and {second} do not combine: convert one of them with `.astype(...)`")
+    assert found is not None
+    return found if found.is_float or not force_float else dtypes.F32
 
 
 def implicit_cast(ctx: Context, value: Operand, dtype: DType, what: str) -> Value:
     """The cast that a store makes: allowed only where promotion of both types is the target."""
     if is_loose(value):
-        assert isinstance(value, Const)
-        if isinstance(value.value, float) and not dtype.is_float:
-            raise ctx.refused("FT206", f"cannot implicitly cast the float constant to {dtype} in {what}")
+        assert isinstance(value, Const) and isinstance(value.value, (bool, int, float))
+        category = _literal_category(value.value)
+        lossy = category > _CATEGORY[dtype.kind] and not (dtype.kind is Kind.BOOL and value.value in (0, 1))
+        if lossy or (dtype.kind is Kind.BOOL and category == 2):
+            raise ctx.refused("FT206", f"cannot implicitly cast the constant {value.value!r} to {dtype} in {what}")
+        if dtype.is_integer and not fits(int(value.value), dtype):
+            raise ctx.refused("FT208", f"the constant {value.value} is out of range of {dtype}")
         return materialise(ctx, value, dtype)
     source = own_dtype(ctx, value)
     if not source.identical(dtype) and not _promotes_to(source, dtype):

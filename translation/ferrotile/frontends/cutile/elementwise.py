@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from ferrotile.frontends.cutile import arithmetic as ops
+from ferrotile.frontends.cutile import matrix
 from ferrotile.frontends.cutile.arguments import Arguments, Spec
+from ferrotile.frontends.cutile.conversion import Operand, is_loose
 from ferrotile.frontends.cutile.environment import Context
-from ferrotile.frontends.cutile.values import Abstract, TupleOf
+from ferrotile.frontends.cutile.modes import check_mode
+from ferrotile.frontends.cutile.values import Abstract, Const, TupleOf
 
 BINARY = {
     "add": "+",
@@ -50,10 +56,10 @@ _MATH = {
     "floor": "",
     "ceil": "",
 }
-_UNARY = {
+_UNARY: dict[str, Callable[[Context, Operand], Abstract]] = {
     "negative": ops.negative,
     "abs": ops.absolute,
-    "bitwise_not": ops.invert,
+    "bitwise_not": lambda ctx, x: ops.invert(ctx, x, True),
     "isnan": ops.is_nan,
 }
 
@@ -61,9 +67,12 @@ _UNARY = {
 def _binary(name: str, symbol: str) -> Spec:
     def handler(ctx: Context, args: Arguments) -> Abstract:
         mode = args.mode()
+        a, b = args.operand("x"), args.operand("y")
+        if not mode.plain and not (isinstance(a, Const) and isinstance(b, Const)):
+            check_mode(args, name, ops.common_dtype(ctx, symbol, a, b))
         if name == "truediv" and mode.rounding == "full":
             raise ctx.refused("FT302", "FULL division cannot be written in cutile 0.5: use the default or APPROX")
-        return ops.binary(ctx, symbol, args.operand("x"), args.operand("y"), mode)
+        return ops.binary(ctx, symbol, a, b, mode)
 
     return Spec(f"x y * {_MODES.get(name, '')}", handler)
 
@@ -71,9 +80,12 @@ def _binary(name: str, symbol: str) -> Spec:
 def _math(name: str, keywords: str) -> Spec:
     def handler(ctx: Context, args: Arguments) -> Abstract:
         mode = args.mode()
-        if name in ("exp", "tanh") and mode.rounding == "full":
-            mode = ops.PLAIN
-        return ops.math_unary(ctx, name, args.operand("x"), mode)
+        x = args.operand("x")
+        if not mode.plain and not isinstance(x, Const):
+            check_mode(args, name, ops.math_dtype(ctx, name, x))
+        if mode.rounding == "full" or (name == "sqrt" and mode.rounding == "nearest_even"):
+            mode = replace(mode, rounding=None)
+        return ops.math_unary(ctx, name, x, mode)
 
     return Spec(f"x * {keywords}", handler)
 
@@ -89,6 +101,9 @@ def _where(ctx: Context, args: Arguments) -> Abstract:
 
 def _divmod(ctx: Context, args: Arguments) -> Abstract:
     x, y = args.operand("x"), args.operand("y")
+    loose = is_loose(x) and is_loose(y)
+    if not loose and ops.common_dtype(ctx, "//", x, y).is_float:
+        raise ctx.refused("FT203", "`divmod` is not defined for floats: use `//` and `%`")
     return TupleOf((ops.binary(ctx, "//", x, y), ops.binary(ctx, "%", x, y)))
 
 
@@ -98,7 +113,7 @@ FUNCTIONS = {
     **{name: _unary(name) for name in _UNARY},
     "where": Spec("cond x y", _where),
     "divmod": Spec("x y", _divmod),
-    "atan2": Spec("x1 x2", lambda ctx, args: ops.atan2(ctx, args.operand("x1"), args.operand("x2"))),
+    "atan2": Spec("x1 x2", lambda ctx, args: ops.binary(ctx, "atan2", args.operand("x1"), args.operand("x2"))),
 }
 BUILTINS = {
     "min": Spec("x y", FUNCTIONS["minimum"].handler),
@@ -106,3 +121,24 @@ BUILTINS = {
     "abs": FUNCTIONS["abs"],
     "divmod": FUNCTIONS["divmod"],
 }
+_SYMBOLS = {
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
+    "gt": ">", "ge": ">=", "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "**",
+}  # fmt: skip
+
+
+def _operator(symbol: str) -> Spec:
+    return Spec("a b", lambda ctx, args: ops.binary(ctx, symbol, args.operand("a"), args.operand("b")))
+
+
+OPERATORS = {
+    **{name: _operator(symbol) for name, symbol in _SYMBOLS.items()},
+    "matmul": Spec("a b", lambda ctx, args: matrix.matmul(ctx, args.operand("a"), args.operand("b"))),
+    "neg": Spec("a", lambda ctx, args: ops.negative(ctx, args.operand("a"))),
+    "pos": Spec("a", lambda ctx, args: ops.positive(ctx, args.operand("a"))),
+    "invert": Spec("a", lambda ctx, args: ops.invert(ctx, args.operand("a"))),
+    "not_": Spec("a", lambda ctx, args: ops.logical_not(ctx, args.operand("a"))),
+    "abs": Spec("a", lambda ctx, args: ops.absolute(ctx, args.operand("a"))),
+}
+"""Functions of Python's `operator` module."""

@@ -6,15 +6,21 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
-from ferrotile.frontends.cutile.values import Abstract, Const, Function
+from ferrotile.frontends.cutile.lint import find_unsupported
+from ferrotile.frontends.cutile.values import Abstract, Const, Function, Unusable
 from ferrotile.program.builder import Builder
 from ferrotile.program.ir import Attribute, Value
 from ferrotile.program.types import Shape, Size, Type
 from ferrotile.syntax.module import Module
 from ferrotile.syntax.span import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from ferrotile.frontends.cutile.arguments import Call
+
 
 
 class Refused(Exception):
@@ -31,10 +37,17 @@ class Poisoned(Exception):
 
 @dataclass(slots=True)
 class LoopFrame:
-    """A loop being interpreted: the template of each name it carries, and the names found not to fit."""
+    """A loop being interpreted: the template of each name it carries, the names found not to fit, and what names hold
+    where the loop ends. Without `counted` only a BREAK leaves it."""
 
     carried: dict[str, Abstract]
-    conflicts: dict[str, str] = field(default_factory=dict)
+    counted: bool
+    assigned: tuple[str, ...] = ()
+    late: frozenset[str] = frozenset()
+    """Carried names that have no value before the first trip."""
+    conflicts: dict[str, Unusable] = field(default_factory=dict)
+    left: dict[str, list[tuple[Abstract | None, Span]]] = field(default_factory=dict)
+    """What each assigned name holds wherever the loop is left, and where that was assigned."""
 
 
 @dataclass(slots=True)
@@ -46,9 +59,16 @@ class Frame:
     is_kernel: bool = False
     closure: Frame | None = None
     loops: list[LoopFrame] = field(default_factory=list)
+    places: dict[str, Span] = field(default_factory=dict)
+    """Where each variable was assigned last."""
+    span: Span = NOWHERE
+    """The function's own place."""
+    returns: bool = False
+    """Whether a helper's `return` is a BREAK, for it can happen in a loop."""
 
 
 Inline = Callable[["Context", Function, tuple[Abstract, ...], dict[str, Abstract]], Abstract]
+_MAX_STEPS = 200_000
 
 
 class Context:
@@ -62,16 +82,49 @@ class Context:
         self.depth = 0
         self.steps = 0
         self.span = NOWHERE
-        self.host = False
-        """Whether a module-level constant is being evaluated: `math` functions are allowed there."""
+        self.rejected: set[int] = set()
+        """Statements, by `id`, with syntax that is reported already."""
+        self.linted: set[int] = set()
+        """Functions, by `id` of their node, whose syntax was looked at."""
+        self.module_frame = Frame({}, frozenset())
+        """An empty frame: names are those of the module."""
+        self.static_values: dict[str, object] = {}
+        """Plain values of module-level constants, or why they have none."""
         self.diagnostics: list[Diagnostic] = []
         self.pinned: set[str] = set()
         self.module_values: dict[str, Abstract] = {}
 
     # diagnostics
-    def refused(self, code: str, message: str, span: Span | None = None) -> Refused:
+    def refused(
+        self, code: str, message: str, span: Span | None = None, related: tuple[tuple[Span, str], ...] = ()
+    ) -> Refused:
         """The exception that refuses the expression in hand; to be raised."""
-        return Refused(diagnostic(code, message, self.span if span is None else span))
+        return Refused(diagnostic(code, message, self.span if span is None else span, related=related))
+
+    def unusable(self, value: Unusable, span: Span | None = None) -> Refused:
+        """The exception that refuses the use of a name without one value; to be raised."""
+        use = self.span if span is None else span
+        if value.span == NOWHERE or value.span == use:
+            return self.refused(value.code, value.reason, use)
+        return self.refused(value.code, value.reason, value.span, ((use, "it is used here"),))
+
+    def lint(self, function: ast.FunctionDef | ast.Lambda, names: frozenset[str]) -> None:
+        """Reports unsupported syntax in a function, once. `names` are its own, which hide the module's."""
+        if id(function) in self.linted:
+            return
+        self.linted.add(id(function))
+
+        def resolve(node: ast.expr) -> str | None:
+            root = node
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            hidden = isinstance(root, ast.Name) and root.id in names
+            return None if hidden else self.module.resolve(node)
+
+        for finding in find_unsupported(function, resolve):
+            self.report(self.refused("FT201", finding.message, self.module.span_of(finding.node)))
+            if finding.statement is not None:
+                self.rejected.add(id(finding.statement))
 
     def report(self, refused: Refused) -> None:
         found = refused.diagnostic
@@ -86,6 +139,42 @@ class Context:
             yield
         finally:
             self.span = before
+
+    def tick(self) -> None:
+        """Counts a step; refuses a kernel that takes too many."""
+        self.steps += 1
+        if self.steps > _MAX_STEPS:
+            raise self.refused("FT301", "the kernel is too large to interpret")
+
+    # what the expressions' module gives to those below it
+    def look_up(self, node: ast.Name) -> Abstract:
+        """What a name stands for; refused where it has no value."""
+        from ferrotile.frontends.cutile.expressions import checked, lookup
+
+        return checked(self, lookup(self, node), self.module.span_of(node))
+
+    def is_local(self, name: str) -> bool:
+        """Whether a name is a variable of the kernel or helper in hand, or of the functions around it."""
+        from ferrotile.frontends.cutile.expressions import is_local
+
+        return is_local(self, name)
+
+    def attribute(self, base: Abstract, name: str) -> Abstract:
+        """`base.name`."""
+        from ferrotile.frontends.cutile.expressions import attribute_of
+
+        return attribute_of(self, base, name)
+
+    def call(self, callee: Abstract, made: Call) -> Abstract:
+        """The result of a call."""
+        from ferrotile.frontends.cutile.calls import call
+
+        return call(self, callee, made)
+
+    def header(self, span: Span) -> Span:
+        """The first line of a compound statement, without its colon: what a message about all of it points at."""
+        line = self.module.document.data[span.start : span.end].split(b"\n", 1)[0].rstrip().rstrip(b":")
+        return Span(span.start, span.start + len(line))
 
     # building
     def emit(self, opcode: str, operands: tuple[Value, ...], result: Type, **attributes: Attribute) -> Value:

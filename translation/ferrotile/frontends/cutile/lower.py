@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.frontends.cutile.environment import Context, Frame
-from ferrotile.frontends.cutile.expressions import evaluate
+from ferrotile.frontends.cutile.expressions import evaluate, usable
+from ferrotile.frontends.cutile.factories import closure_of
 from ferrotile.frontends.cutile.hints import entry_hints
-from ferrotile.frontends.cutile.statements import RETURN, assigned_names, function_value, run
-from ferrotile.frontends.cutile.values import Abstract, Array, Const, Function, Tile, TupleOf, Unusable
+from ferrotile.frontends.cutile.statements import RETURN, assigned_names, helper_value, run
+from ferrotile.frontends.cutile.values import Abstract, Array, Const, DictOf, DTypeOf, Function, Tile, TupleOf, Unusable
 from ferrotile.passes.uses import eliminate_dead, operations
-from ferrotile.program.dtypes import DTypeVariableError
+from ferrotile.program.dtypes import DType, DTypeVariableError
 from ferrotile.program.ir import Block, Constant, Parameter, Program, Value
 from ferrotile.program.types import ArrayType, Shape, TileType, ViewType
-from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ConstantValue, ScalarArgument, Signature
 from ferrotile.syntax.module import FunctionSource, Module
 
 _MAX_DEPTH = 60
@@ -49,6 +50,8 @@ def lower_kernel(module: Module, kernel: FunctionSource, signature: Signature) -
 def _lower(module: Module, kernel: FunctionSource, signature: Signature) -> Lowered:
     ctx = Context(module, _inline)
     frame = Frame({}, _locals(kernel.node), is_kernel=True)
+    if kernel.enclosing:
+        frame.closure = closure_of(ctx, kernel)
     parameters: list[Parameter] = []
     for argument in signature.arguments:
         match argument:
@@ -61,9 +64,13 @@ def _lower(module: Module, kernel: FunctionSource, signature: Signature) -> Lowe
                 parameters.append(Parameter(name, value))
                 frame.variables[name] = Tile(value)
             case ConstantArgument(name=name, value=constant):
-                symbol = name if isinstance(constant, int) else None
-                frame.variables[name] = Const(constant, symbol)
+                frame.variables[name] = _constant_value(constant, name)
     ctx.frame = frame
+    ctx.lint(kernel.node, frame.locals)
+    for variadic in (kernel.node.args.vararg, kernel.node.args.kwarg):
+        if variadic is not None:
+            message = "a kernel cannot have variadic parameters"
+            ctx.report(ctx.refused("FT201", message, module.span_of(variadic)))
     end = run(ctx, kernel.node.body)
     body = ctx.builder.named(Block(ctx.builder.statements, end or RETURN))
     program = Program(
@@ -75,16 +82,28 @@ def _lower(module: Module, kernel: FunctionSource, signature: Signature) -> Lowe
         name_span=kernel.name_span,
         hints=entry_hints(ctx, module, kernel),
     )
-    diagnostics = tuple(ctx.diagnostics)
+    diagnostics = tuple(sorted(ctx.diagnostics, key=lambda d: d.span.start))
     if any(d.severity is Severity.ERROR for d in diagnostics):
         return Lowered(None, diagnostics)
     program = eliminate_dead(program)
     return Lowered(replace(program, constants=_constants(program, signature, ctx.pinned)), diagnostics)
 
 
+def _constant_value(constant: ConstantValue, name: str | None) -> Abstract:
+    """What a constant parameter stands for; only one that is an integer can stay symbolic, under its name."""
+    match constant:
+        case DType():
+            return DTypeOf(constant)
+        case tuple():
+            return TupleOf(tuple(_constant_value(c, None) for c in constant))
+        case _:
+            return Const(constant, name if isinstance(constant, int) else None)
+
+
 def _locals(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     arguments = node.args
     names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
     if isinstance(node, ast.FunctionDef):
         names.update(assigned_names(node.body))
     return frozenset(names)
@@ -122,17 +141,21 @@ def _inline(
     ctx: Context, function: Function, positional: tuple[Abstract, ...], keywords: dict[str, Abstract]
 ) -> Abstract:
     """A helper's body in place of its call; typed anew for each call."""
+    if isinstance(function.node, ast.Lambda) and function.closure is None:
+        raise ctx.refused("FT205", "cuTile Python cannot read a lambda made outside of the kernel: write a `def`")
     if ctx.depth >= _MAX_DEPTH:
         raise ctx.refused("FT205", f"`{function.name}` is nested more than {_MAX_DEPTH} calls deep")
     closure = function.closure if isinstance(function.closure, Frame) else None
-    frame = Frame(_bind(ctx, function, positional, keywords), _locals(function.node), closure=closure)
+    place = ctx.header(ctx.module.span_of(function.node))
+    frame = Frame(_bind(ctx, function, positional, keywords), _locals(function.node), closure=closure, span=place)
     caller, span = ctx.frame, ctx.span
+    ctx.lint(function.node, frame.locals)
     ctx.frame = frame
     ctx.depth += 1
     try:
         if isinstance(function.node, ast.Lambda):
             return evaluate(ctx, function.node.body)
-        return function_value(ctx, function.node.body)
+        return helper_value(ctx, function.node.body)
     finally:
         ctx.frame, ctx.span = caller, span
         ctx.depth -= 1
@@ -142,8 +165,6 @@ def _bind(
     ctx: Context, function: Function, positional: tuple[Abstract, ...], keywords: dict[str, Abstract]
 ) -> dict[str, Abstract]:
     arguments = function.node.args
-    if arguments.kwarg is not None:
-        raise ctx.refused("FT301", "helpers with `**` parameters have no translation yet")
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
     bound: dict[str, Abstract] = dict(zip(names, positional, strict=False))
     if arguments.vararg is not None:
@@ -151,7 +172,11 @@ def _bind(
     elif len(positional) > len(names):
         raise ctx.refused("FT205", f"`{function.name}` takes {len(names)} arguments, {len(positional)} are given")
     allowed = {a.arg for a in (*arguments.args, *arguments.kwonlyargs)}
+    extra: dict[str, Abstract] = {}
     for name, value in keywords.items():
+        if name not in allowed and arguments.kwarg is not None:
+            extra[name] = value
+            continue
         if name not in allowed:
             raise ctx.refused("FT205", f"`{function.name}` has no argument `{name}`")
         if name in bound:
@@ -168,7 +193,16 @@ def _bind(
             continue
         if name not in defaults:
             raise ctx.refused("FT205", f"`{function.name}` misses its argument `{name}`")
-        bound[name] = evaluate(ctx, defaults[name])
+        if function.defaults is not None:
+            bound[name] = function.defaults[name]
+            continue
+        frame, ctx.frame = ctx.frame, ctx.module_frame
+        try:
+            bound[name] = usable(ctx, defaults[name])
+        finally:
+            ctx.frame = frame
+    if arguments.kwarg is not None:
+        bound[arguments.kwarg.arg] = DictOf(tuple(extra.items()))
     for name, value in bound.items():
         if isinstance(value, Unusable):
             raise ctx.refused(value.code, f"`{name}` of `{function.name}`: {value.reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ferrotile.frontends.cutile.arguments import PADDINGS, Arguments, Spec
+from ferrotile.frontends.cutile.atomics import memory_order
 from ferrotile.frontends.cutile.conversion import (
     convert,
     implicit_cast,
@@ -12,7 +13,8 @@ from ferrotile.frontends.cutile.conversion import (
     tile_of,
 )
 from ferrotile.frontends.cutile.environment import Context
-from ferrotile.frontends.cutile.values import NONE, Abstract, Array, Const, Global, Tile, TupleOf
+from ferrotile.frontends.cutile.gather import latency_of
+from ferrotile.frontends.cutile.values import NONE, Abstract, Array, Const, Tile, TupleOf
 from ferrotile.program import dtypes
 from ferrotile.program.dtypes import Kind
 from ferrotile.program.ir import Value
@@ -46,93 +48,118 @@ def order_of(args: Arguments, rank: int) -> tuple[int, ...]:
     return order
 
 
-def make_view(ctx: Context, args: Arguments, array: Array, tile: Shape, padding: str | None) -> Value:
-    view = ViewType(array.type.dtype, tile, order_of(args, array.type.rank), padding)
-    return ctx.emit("make_view", (array.value,), view)
+def make_view(ctx: Context, array: Array, tile: Shape, order: tuple[int, ...], padding: str | None) -> Value:
+    """The partition view of an array, or of its single elements where `tile` is empty."""
+    whole = tile or (Size(1),) * array.type.rank
+    return ctx.emit("make_view", (array.value,), ViewType(array.type.dtype, whole, order, padding))
 
 
-def _index(ctx: Context, args: Arguments, rank: int) -> tuple[Value, ...]:
+def index_of(ctx: Context, args: Arguments, rank: int) -> tuple[Value, ...]:
+    """`index`: one signed integer scalar an axis, as i32."""
     items = args.items("index")
     if len(items) != rank:
         raise args.refused("index", "FT204", f"{len(items)} indices for an array of rank {rank}")
-    out: list[Value] = []
-    for item in items:
-        value = operand(ctx, item, "index")
-        if isinstance(value, Const):
-            if isinstance(value.value, float):
-                raise args.refused("index", "FT203", "an index must be an integer")
-            out.append(materialise(ctx, value, dtypes.I32))
-            continue
-        type_ = value.type
-        if type_.dtype.kind is not Kind.SIGNED:
-            raise args.refused("index", "FT203", f"an index must be a signed integer, not {type_.dtype}")
-        if type_.rank:
-            raise args.refused("index", "FT204", f"an index must be a scalar, not {type_}")
-        out.append(convert(ctx, value.value, dtypes.I32))
-    return tuple(out)
+    return tuple(scalar_index(ctx, args, item, "index") for item in items)
 
 
-def _hints(args: Arguments) -> tuple[int | None, bool | None]:
-    """`latency` and `allow_tma`; refuses what a view access cannot carry yet."""
-    if "check_bounds" in args.values and not args.flag("check_bounds"):
-        raise args.refused("check_bounds", "FT301", "`check_bounds=False` has no translation yet")
-    for name, weak in (
-        ("memory_order", "cuda.tile.MemoryOrder.WEAK"),
-        ("memory_scope", "cuda.tile.MemoryScope.NONE"),
-    ):
-        if args.has(name) and args.get(name) != Global(weak):
-            raise args.refused(name, "FT301", f"`{name}` other than the default has no translation yet")
-    latency = args.integer("latency") if args.has("latency") else None
-    if latency is not None and not 1 <= latency <= 10:
-        raise args.refused("latency", "FT205", f"`latency` is 1 to 10, not {latency}")
-    return latency, args.flag("allow_tma") if args.has("allow_tma") else None
+def scalar_index(ctx: Context, args: Arguments, item: Abstract, name: str) -> Value:
+    """A signed integer scalar as i32."""
+    value = operand(ctx, item, name)
+    if isinstance(value, Const):
+        if isinstance(value.value, float):
+            raise args.refused(name, "FT203", "an index must be an integer")
+        return materialise(ctx, value, dtypes.I32)
+    type_ = value.type
+    if type_.dtype.kind is not Kind.SIGNED:
+        raise args.refused(name, "FT203", f"an index must be a signed integer, not {type_.dtype}")
+    if type_.rank:
+        raise args.refused(name, "FT204", f"an index must be a scalar, not {type_}")
+    return convert(ctx, value.value, dtypes.I32)
+
+
+def hints_of(args: Arguments) -> dict[str, int | bool | None]:
+    """`latency` and `allow_tma`. `check_bounds=False` only promises what the translation need not know."""
+    if "check_bounds" in args.values:
+        args.flag("check_bounds")
+    return {"latency": latency_of(args), "allow_tma": args.flag("allow_tma") if args.has("allow_tma") else None}
+
+
+def order_and_scope(args: Arguments, allowed: tuple[str, ...]) -> dict[str, str | None]:
+    """`memory_order` and `memory_scope`, left out when weak."""
+    order, scope = memory_order(args, allowed, ("weak", None))
+    return {"memory_order": None if order == "weak" else order, "memory_scope": scope}
+
+
+def load_tile(
+    ctx: Context, args: Arguments, array: Array, shape: Shape, order: tuple[int, ...], padding: str | None
+) -> Abstract:
+    """A tile of a partition view; rank 0 when `shape` is empty."""
+    rank = array.type.rank
+    hints = {**hints_of(args), **order_and_scope(args, ("weak", "relaxed", "acquire"))}
+    index = index_of(ctx, args, rank)
+    view = make_view(ctx, array, shape, order, padding)
+    assert isinstance(view.type, ViewType)
+    value = ctx.emit("load_view", (view, *index), TileType(array.type.dtype, view.type.tile), **hints)
+    return Tile(reshape(ctx, value, shape))
+
+
+def store_tile(ctx: Context, args: Arguments, array: Array, value: Value, order: tuple[int, ...]) -> None:
+    """A store through a partition view; a scalar is a tile of one element."""
+    rank = array.type.rank
+    shape = tile_of(value).shape or (Size(1),) * rank
+    if len(shape) != rank:
+        raise args.refused("tile", "FT204", f"the tile has {len(shape)} dimensions, `{array.name}` has {rank}")
+    value = reshape(ctx, value, shape)
+    hints = {**hints_of(args), **order_and_scope(args, ("weak", "relaxed", "release"))}
+    index = index_of(ctx, args, rank)
+    view = make_view(ctx, array, shape, order, None)
+    ctx.builder.effect("store_view", (view, value, *index), ctx.span, **hints)
 
 
 def _load(ctx: Context, args: Arguments) -> Abstract:
     array = args.array()
     rank = array.type.rank
     shape = args.shape()
-    single = not shape and rank > 0
-    tile = (Size(1),) * rank if single else shape
-    if len(tile) != rank:
-        raise args.refused("shape", "FT204", f"the shape has {len(tile)} dimensions, `{array.name}` has {rank}")
+    if shape and len(shape) != rank:
+        raise args.refused("shape", "FT204", f"the shape has {len(shape)} dimensions, `{array.name}` has {rank}")
     padding = args.member("padding_mode", "PaddingMode", PADDINGS)
-    latency, tma = _hints(args)
-    index = _index(ctx, args, rank)
-    view = make_view(ctx, args, array, tile, padding)
-    result = TileType(array.type.dtype, tile)
-    value = ctx.emit("load_view", (view, *index), result, latency=latency, allow_tma=tma)
-    return Tile(reshape(ctx, value, ()) if single else value)
+    return load_tile(ctx, args, array, shape, order_of(args, rank), padding)
 
 
 def _store(ctx: Context, args: Arguments) -> Abstract:
     array = args.array()
-    rank = array.type.rank
-    tile = args.operand("tile")
-    value = implicit_cast(ctx, tile, array.type.dtype, f"a store to `{array.name}`")
-    if not tile_of(value).rank:
-        value = reshape(ctx, value, (Size(1),) * rank)
-    shape = tile_of(value).shape
-    if len(shape) != rank:
-        raise args.refused("tile", "FT204", f"the tile has {len(shape)} dimensions, `{array.name}` has {rank}")
-    latency, tma = _hints(args)
-    index = _index(ctx, args, rank)
-    view = make_view(ctx, args, array, shape, None)
-    ctx.builder.effect("store_view", (view, value, *index), ctx.span, latency=latency, allow_tma=tma)
+    value = implicit_cast(ctx, args.operand("tile"), array.type.dtype, f"a store to `{array.name}`")
+    store_tile(ctx, args, array, value, order_of(args, array.type.rank))
     return NONE
+
+
+def count_tiles(ctx: Context, args: Arguments, array: Array, shape: Shape, order: tuple[int, ...]) -> Abstract:
+    """The number of tiles along `axis`."""
+    rank = array.type.rank
+    axis = args.integer("axis")
+    if not -rank <= axis < rank:
+        raise args.refused("axis", "FT204", f"axis {axis} is out of range for rank {rank}")
+    view = make_view(ctx, array, shape, order, None)
+    return Tile(ctx.emit("num_tiles", (view,), I32, axis=axis % rank))
 
 
 def _num_tiles(ctx: Context, args: Arguments) -> Abstract:
     array = args.array()
     shape = args.shape()
     rank = array.type.rank
-    if len(shape) != rank:
+    if shape and len(shape) != rank:
         raise args.refused("shape", "FT204", f"the shape has {len(shape)} dimensions, `{array.name}` has {rank}")
-    axis = args.integer("axis")
-    if not -rank <= axis < rank:
-        raise args.refused("axis", "FT204", f"axis {axis} is out of range for rank {rank}")
-    view = make_view(ctx, args, array, shape, None)
-    return Tile(ctx.emit("num_tiles", (view,), I32, axis=axis % rank))
+    return count_tiles(ctx, args, array, shape, order_of(args, rank))
+
+
+def strides(ctx: Context, array: Array) -> TupleOf:
+    """`array.strides`; the last axis of an array has stride 1."""
+    last = array.type.rank - 1
+    found = [
+        Tile(materialise(ctx, Const(1), dtypes.I32) if axis == last else ctx.emit("stride", (array.value,), I32, axis=axis))
+        for axis in range(array.type.rank)
+    ]
+    return TupleOf(tuple(found))
 
 
 def extents(ctx: Context, array: Array) -> TupleOf:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ferrotile.frontends.cutile.conversion import Operand, is_loose, materialise, own_dtype
+from ferrotile.frontends.cutile.conversion import Operand, constant, materialise, own_dtype
 from ferrotile.frontends.cutile.environment import Context, Refused
-from ferrotile.frontends.cutile.literals import fits
-from ferrotile.frontends.cutile.values import Abstract, Const, Poison, Tile, TupleOf, Unusable, describe
-from ferrotile.program.dtypes import Kind
+from ferrotile.frontends.cutile.values import (
+    Abstract,
+    Array,
+    Const,
+    DictOf,
+    Poison,
+    RawMemory,
+    Record,
+    Tile,
+    TiledView,
+    TupleOf,
+    Unusable,
+    describe,
+)
 from ferrotile.program.ir import Value
 from ferrotile.program.types import TileType, same_shape
+from ferrotile.syntax.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,34 +38,69 @@ class Mismatch(Exception):
     """Two values have no common type; the message says why."""
 
 
-def equal_constants(a: Const, b: Const) -> bool:
-    return type(a.value) is type(b.value) and a.dtype == b.dtype and _same_number(a.value, b.value)
+def equal_constants(ctx: Context, a: Const, b: Const) -> bool:
+    """Whether both stay one constant; as in cuTile Python, 0.0 and -0.0 do, as the first one."""
+    if a.value != b.value:
+        return False
+    if not _numeric(a) or not _numeric(b):
+        return type(a.value) is type(b.value)
+    return own_dtype(ctx, a).identical(own_dtype(ctx, b))
 
 
-def _same_number(a: object, b: object) -> bool:
-    return a == b and str(a) == str(b)
+Aggregate = TupleOf | Record | DictOf
+
+
+def parts(value: Aggregate) -> tuple[Abstract, ...]:
+    """What an aggregate holds, in order."""
+    return tuple(v for _, v in value.items) if isinstance(value, DictOf) else value.items
+
+
+def rebuilt(value: Aggregate, items: Iterable[Abstract]) -> Aggregate:
+    """An aggregate like `value` of other parts."""
+    match value:
+        case TupleOf():
+            return TupleOf(tuple(items))
+        case Record(cls=cls):
+            return Record(cls, tuple(items))
+        case DictOf(items=old):
+            return DictOf(tuple((k, v) for (k, _), v in zip(old, items, strict=True)))
+
+
+def alike(a: Aggregate, b: Aggregate) -> bool:
+    """Whether two aggregates have one structure at the top."""
+    match a, b:
+        case TupleOf(items=x), TupleOf(items=y):
+            return len(x) == len(y)
+        case Record(cls=first), Record(cls=second):
+            return first is second
+        case DictOf(items=p), DictOf(items=q):
+            return [k for k, _ in p] == [k for k, _ in q]
+        case _:
+            return False
 
 
 def merge(ctx: Context, a: Abstract, b: Abstract, leaves: list[Leaf]) -> Abstract:
     """One value for both paths; run-time parts become results, listed in `leaves`. Raises Mismatch."""
     match a, b:
-        case TupleOf(items=x), TupleOf(items=y) if len(x) == len(y):
-            return TupleOf(tuple(merge(ctx, p, q, leaves) for p, q in zip(x, y, strict=True)))
+        case (TupleOf() | Record() | DictOf(), TupleOf() | Record() | DictOf()) if alike(a, b):
+            return rebuilt(a, (merge(ctx, p, q, leaves) for p, q in zip(parts(a), parts(b), strict=True)))
         case (Unusable() | Poison(), _):
             return a
         case (_, Unusable() | Poison()):
             return b
-        case Const(), Const() if equal_constants(a, b):
-            if a.symbol == b.symbol:
+        case Const(), Const() if equal_constants(ctx, a, b):
+            if a.symbol == b.symbol and a.dtype == b.dtype:
                 return a
             ctx.pin(a.symbol, b.symbol)
-            return Const(a.value, None, a.dtype)
+            return Const(a.value, None, a.dtype or b.dtype)
         case Tile(), Tile() if a.value.id == b.value.id:
             return a
         case (Tile() | Const(), Tile() | Const()) if _numeric(a) and _numeric(b):
             return Tile(_leaf(ctx, a, b, leaves))
     if a == b:
         return a
+    if type(a) is type(b) and isinstance(a, (Array, TiledView, RawMemory)):
+        raise ctx.refused("FT302", "an array chosen at run time has no form in cutile 0.5: choose between loaded tiles")
     raise Mismatch(f"{describe(a)} on one path, {describe(b)} on the other")
 
 
@@ -62,35 +109,13 @@ def _numeric(value: Operand) -> bool:
 
 
 def _leaf(ctx: Context, a: Operand, b: Operand, leaves: list[Leaf]) -> Value:
-    typed, other = (b, a) if is_loose(a) and not is_loose(b) else (a, b)
-    dtype = own_dtype(ctx, typed)
-    shape = typed.type.shape if isinstance(typed, Tile) else ()
-    if is_loose(other) and not is_loose(typed):
-        assert isinstance(other, Const)
-        if not _adapts(other, TileType(dtype, shape)):
-            raise Mismatch(f"{describe(a)} on one path, {describe(b)} on the other")
-    else:
-        second = other.type if isinstance(other, Tile) else TileType(own_dtype(ctx, other))
-        if second.dtype != dtype or not same_shape(second.shape, shape):
-            raise Mismatch(f"{describe(a)} on one path, {describe(b)} on the other")
-        shape = ctx.join_shape(shape, second.shape)
-    result = ctx.builder.fresh(TileType(dtype, shape))
+    """Both paths must have one type; a loose constant counts as what it is alone, as cuTile Python has it."""
+    first, second = (v.type if isinstance(v, Tile) else TileType(own_dtype(ctx, v)) for v in (a, b))
+    if not first.dtype.identical(second.dtype) or not same_shape(first.shape, second.shape):
+        raise Mismatch(f"{describe(a)} on one path, {describe(b)} on the other")
+    result = ctx.builder.fresh(TileType(first.dtype, ctx.join_shape(first.shape, second.shape), first.pointer))
     leaves.append(Leaf(result, (a, b)))
     return result
-
-
-def _adapts(value: Const, type_: TileType) -> bool:
-    """Whether a loose constant can take a scalar's type."""
-    if type_.rank:
-        return False
-    raw = value.value
-    match type_.dtype.kind:
-        case Kind.BOOL:
-            return isinstance(raw, bool)
-        case Kind.SIGNED | Kind.UNSIGNED:
-            return isinstance(raw, int) and fits(raw, type_.dtype)
-        case _:
-            return isinstance(raw, (int, float))
 
 
 def side_value(ctx: Context, leaf: Leaf, side: int) -> Value:
@@ -106,8 +131,8 @@ def side_value(ctx: Context, leaf: Leaf, side: int) -> Value:
 def carry(ctx: Context, value: Abstract, name: str, initial: list[Value], arguments: list[Value]) -> Abstract:
     """The template of a carried variable: its run-time parts become arguments, started from `initial`."""
     match value:
-        case TupleOf(items=items):
-            return TupleOf(tuple(carry(ctx, i, name, initial, arguments) for i in items))
+        case TupleOf() | Record() | DictOf():
+            return rebuilt(value, (carry(ctx, i, name, initial, arguments) for i in parts(value)))
         case Tile() | Const(value=bool() | int() | float()):
             start = materialise(ctx, value)
             argument = ctx.builder.fresh(start.type, name)
@@ -121,14 +146,9 @@ def carry(ctx: Context, value: Abstract, name: str, initial: list[Value], argume
 def next_values(ctx: Context, template: Abstract, value: Abstract) -> Iterator[Value]:
     """The values that `value` hands to the next trip; raises Mismatch."""
     match template, value:
-        case TupleOf(items=x), TupleOf(items=y) if len(x) == len(y):
-            for p, q in zip(x, y, strict=True):
+        case (TupleOf() | Record() | DictOf(), TupleOf() | Record() | DictOf()) if alike(template, value):
+            for p, q in zip(parts(template), parts(value), strict=True):
                 yield from next_values(ctx, p, q)
-            return
-        case Tile(), Const(value=bool() | int() | float()) if is_loose(value):
-            if not _adapts(value, template.type):
-                raise Mismatch(f"{describe(template)} before the loop, {describe(value)} in it")
-            yield materialise(ctx, value, template.type.dtype)
             return
         case Tile(), Tile() | Const():
             if isinstance(value, Const) and value.value is None:
@@ -144,11 +164,46 @@ def next_values(ctx: Context, template: Abstract, value: Abstract) -> Iterator[V
     raise Mismatch(f"{describe(template)} before the loop, {describe(value)} in it")
 
 
+def late_template(
+    ctx: Context, shape: Abstract, name: str, initial: list[Value], arguments: list[Value]
+) -> Abstract:
+    """The template of a variable that only the loop sets: it starts as anything, here zeros. `shape` is what it holds
+    where the loop is left."""
+    match shape:
+        case TupleOf() | Record() | DictOf():
+            return rebuilt(shape, (late_template(ctx, i, name, initial, arguments) for i in parts(shape)))
+        case Tile() | Const(value=bool() | int() | float()):
+            type_ = shape.type if isinstance(shape, Tile) else TileType(own_dtype(ctx, shape))
+            initial.append(constant(ctx, 0, type_.dtype, type_.shape))
+            argument = ctx.builder.fresh(type_, name.lstrip("$"))
+            arguments.append(argument)
+            return Tile(argument)
+        case _:
+            return shape
+
+
+def common(ctx: Context, name: str, values: Sequence[tuple[Abstract | None, Span]]) -> Abstract | Unusable | None:
+    """What stands for the type of all values; None when one is missing, an error's description when they differ."""
+    if not values or any(v is None or isinstance(v, (Unusable, Poison)) for v, _ in values):
+        return None
+    (first, _), *rest = values
+    assert first is not None
+    for value, place in rest:
+        assert value is not None
+        try:
+            merge(ctx, first, value, [])
+        except Mismatch as mismatch:
+            return Unusable("FT207", path_message(name, mismatch), place)
+        except Refused:
+            return None
+    return first
+
+
 def placeholders(ctx: Context, template: Abstract) -> Iterator[Value]:
     """Values of the right types for a variable that does not fit; the body is interpreted again."""
     match template:
-        case TupleOf(items=items):
-            for item in items:
+        case TupleOf() | Record() | DictOf():
+            for item in parts(template):
                 yield from placeholders(ctx, item)
         case Tile():
             yield template.value
@@ -156,22 +211,27 @@ def placeholders(ctx: Context, template: Abstract) -> Iterator[Value]:
 
 def after_loop(template: Abstract, results: Iterator[Value]) -> Abstract:
     match template:
-        case TupleOf(items=items):
-            return TupleOf(tuple(after_loop(i, results) for i in items))
+        case TupleOf() | Record() | DictOf():
+            return rebuilt(template, [after_loop(i, results) for i in parts(template)])
         case Tile():
             return Tile(next(results))
         case _:
             return template
 
 
-def try_merge(ctx: Context, a: Abstract, b: Abstract, leaves: list[Leaf], name: str) -> Abstract:
-    """`merge`, or a value that refuses its use."""
+def try_merge(ctx: Context, a: Abstract, b: Abstract, leaves: list[Leaf], name: str, span: Span) -> Abstract:
+    """`merge`, or a value that refuses its use; `span` is where the second value was assigned."""
     kept = len(leaves)
     try:
         return merge(ctx, a, b, leaves)
     except Mismatch as mismatch:
         del leaves[kept:]
-        return Unusable("FT207", f"the type of `{name}` depends on the path taken: {mismatch}")
+        return Unusable("FT207", path_message(name, mismatch), span)
     except Refused as refused:
         del leaves[kept:]
         return Unusable(refused.diagnostic.code, refused.diagnostic.message)
+
+
+def path_message(name: str, mismatch: Mismatch) -> str:
+    what = "the returned value" if name == "$retval" else f"`{name}`" if name else "the value"
+    return f"the type of {what} depends on the path taken: {mismatch}"

@@ -8,13 +8,16 @@ from ferrotile.frontends.cutile.arguments import ROUNDINGS, Arguments, Spec
 from ferrotile.frontends.cutile.arithmetic import binary
 from ferrotile.frontends.cutile.conversion import (
     broadcast,
+    cast_constant,
     convert,
     materialise,
     operand,
+    own_dtype,
     reshape,
     tile_of,
 )
 from ferrotile.frontends.cutile.environment import Context
+from ferrotile.frontends.cutile.modes import check_float_conversion
 from ferrotile.frontends.cutile.values import Abstract, Const, DTypeOf, Tile, TupleOf
 from ferrotile.program import dtypes
 from ferrotile.program.ir import Value
@@ -53,14 +56,19 @@ def _arange(ctx: Context, args: Arguments) -> Abstract:
     dtype = args.dtype()
     if len(size) != 1:
         raise args.refused("size", "FT204", "`arange` takes one size")
-    if not dtype.is_integer:
-        if args.has("start") or args.has("step"):
-            raise ctx.refused("FT301", "`arange` of floats with start or step has no translation yet")
-        return Tile(convert(ctx, ctx.emit("iota", (), TileType(dtypes.I32, size)), dtype))
-    result: Abstract = Tile(ctx.emit("iota", (), TileType(dtype, size)))
-    for name, symbol in (("step", "*"), ("start", "+")):
-        if args.has(name):
-            result = binary(ctx, symbol, operand(ctx, result), args.operand(name))
+    lanes = ctx.emit("iota", (), TileType(dtype if dtype.is_integer else dtypes.I32, size))
+    result: Abstract = Tile(convert(ctx, lanes, dtype))
+    for name, symbol, neutral in (("step", "*", 1), ("start", "+", 0)):
+        if not args.has(name):
+            continue
+        given = args.operand(name)
+        if isinstance(given, Const):
+            if ctx.literal(given) == neutral:
+                continue
+            given = cast_constant(ctx, given, dtype)
+        else:
+            given = Tile(convert(ctx, given.value, dtype))
+        result = binary(ctx, symbol, operand(ctx, result), given)
     return result
 
 
@@ -166,28 +174,20 @@ def _cat(ctx: Context, args: Arguments) -> Abstract:
     return Tile(ctx.emit("cat", (tiles[0], tiles[1]), TileType(a.dtype, tuple(sizes)), axis=axis))
 
 
-def _extract(ctx: Context, args: Arguments) -> Abstract:
-    value = materialise(ctx, args.operand("x"))
-    type_ = tile_of(value)
-    shape = args.shape()
-    items = args.items("index")
-    if len(items) != type_.rank or len(shape) != type_.rank:
-        raise ctx.refused("FT204", f"`extract` from rank {type_.rank} needs {type_.rank} indices and sizes")
-    for have, want in zip(type_.shape, shape, strict=True):
-        if have.value % want.value:
-            raise args.refused("shape", "FT204", f"{want.value} does not divide {have.value}")
-        if have.symbol != want.symbol:
-            ctx.pin(have.symbol, want.symbol)
-    index = tuple(materialise(ctx, operand(ctx, i), dtypes.I32) for i in items)
-    return Tile(ctx.emit("extract", (value, *index), TileType(type_.dtype, shape)))
-
-
 def _astype(ctx: Context, args: Arguments) -> Abstract:
-    x = args.operand("x")
+    x, dtype = args.operand("x"), args.dtype()
+    source = own_dtype(ctx, x)
     rounding = args.member("rounding_mode", "RoundingMode", ROUNDINGS)
-    if isinstance(x, Const):
-        return Tile(materialise(ctx, x, args.dtype()))
-    return Tile(convert(ctx, x.value, args.dtype(), rounding))
+    between_floats = source.is_float and dtype.is_float
+    if rounding is not None and not between_floats:
+        raise args.refused("rounding_mode", "FT203", f"a rounding mode is for float to float, not {source} to {dtype}")
+    if between_floats and not source.identical(dtype):
+        check_float_conversion(args, source, dtype, rounding)
+    if rounding == "nearest_even":
+        rounding = None
+    if isinstance(x, Const) and rounding is None:
+        return cast_constant(ctx, x, dtype)
+    return Tile(convert(ctx, materialise(ctx, x), dtype, rounding))
 
 
 def _bitcast(ctx: Context, args: Arguments) -> Abstract:
@@ -213,7 +213,7 @@ def constructor(ctx: Context, dtype: DTypeOf, args: Arguments) -> Abstract:
     x = args.operand("x")
     if isinstance(x, Tile):
         return Tile(convert(ctx, x.value, dtype.dtype))
-    return Tile(materialise(ctx, x, dtype.dtype))
+    return cast_constant(ctx, x, dtype.dtype)
 
 
 FUNCTIONS = {
@@ -227,12 +227,11 @@ FUNCTIONS = {
     "expand_dims": Spec("x axis", _expand_dims),
     "broadcast_to": Spec("x shape", _broadcast_to),
     "cat": Spec("tiles axis", _cat),
-    "extract": Spec("x index shape", _extract),
     "astype": Spec("x dtype * rounding_mode?", _astype),
     "bitcast": Spec("x dtype", _bitcast),
 }
 METHODS = {
-    **{n: FUNCTIONS[n] for n in ("reshape", "permute", "transpose", "extract", "astype")},
+    **{n: FUNCTIONS[n] for n in ("reshape", "permute", "transpose", "astype")},
     "item": Spec("x", _item),
 }
 

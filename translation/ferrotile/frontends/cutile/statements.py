@@ -7,11 +7,24 @@ from collections.abc import Callable, Sequence
 
 from ferrotile.frontends.cutile import branches
 from ferrotile.frontends.cutile.environment import Context, Poisoned, Refused
-from ferrotile.frontends.cutile.expressions import checked, evaluate, lookup, usable
-from ferrotile.frontends.cutile.loops import jump, run_for, run_while
+from ferrotile.frontends.cutile.expressions import checked, default_values, evaluate, lookup, usable
+from ferrotile.frontends.cutile.lint import message_of
+from ferrotile.frontends.cutile.loops import jump, run_for, run_once, run_while
 from ferrotile.frontends.cutile.operators import BINARY, operate
-from ferrotile.frontends.cutile.values import NONE, Abstract, Const, Function, Poison, Tile, TupleOf, describe
+from ferrotile.frontends.cutile.static import evaluate_static
+from ferrotile.frontends.cutile.values import (
+    NONE,
+    Abstract,
+    Const,
+    Function,
+    Poison,
+    Tile,
+    TupleOf,
+    Unusable,
+    describe,
+)
 from ferrotile.program.ir import End, Terminator
+from ferrotile.syntax.span import Span
 
 RETURN = Terminator(End.RETURN)
 
@@ -66,9 +79,11 @@ def contains_return(node: ast.AST) -> bool:
 
 
 def _statement(ctx: Context, node: ast.stmt) -> Terminator | None:
+    if id(node) in ctx.rejected:
+        raise Poisoned
     handler = _TABLE.get(type(node))
     if handler is None:
-        raise ctx.refused("FT201", f"`{type(node).__name__.lower()}` is not supported in a kernel")
+        raise ctx.refused("FT201", message_of(node))
     return handler(ctx, node)
 
 
@@ -78,9 +93,8 @@ def assign(ctx: Context, target: ast.expr, value: Abstract) -> None:
             if isinstance(value, Tile):
                 ctx.builder.name(value.value, name)
             ctx.frame.variables[name] = value
+            ctx.frame.places[name] = ctx.module.span_of(target)
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
-            if any(isinstance(e, ast.Starred) for e in elements):
-                raise ctx.refused("FT201", "starred targets are not supported in a kernel")
             if not isinstance(value, TupleOf):
                 raise ctx.refused("FT203", f"cannot unpack {describe(value)}")
             if len(value.items) != len(elements):
@@ -95,9 +109,17 @@ def assign(ctx: Context, target: ast.expr, value: Abstract) -> None:
 
 def _assign(ctx: Context, node: ast.stmt) -> None:
     assert isinstance(node, ast.Assign)
-    value = usable(ctx, node.value)
-    for target in node.targets:
+    value = _assigned(ctx, node.value)
+    for target in reversed(node.targets):
         assign(ctx, target, value)
+
+
+def _assigned(ctx: Context, node: ast.expr) -> Abstract:
+    """A conditional value of two types is an error only where it is used."""
+    value = evaluate(ctx, node)
+    if isinstance(node, (ast.IfExp, ast.Compare)) and isinstance(value, Unusable):
+        return value
+    return checked(ctx, value, ctx.module.span_of(node))
 
 
 def _annotated(ctx: Context, node: ast.stmt) -> None:
@@ -132,16 +154,28 @@ def _if(ctx: Context, node: ast.stmt) -> Terminator | None:
 
 def _for(ctx: Context, node: ast.stmt) -> Terminator | None:
     assert isinstance(node, ast.For)
-    if node.orelse:
-        raise ctx.refused("FT201", "`for`-`else` is not supported in a kernel")
-    return run_for(ctx, node, run, assign, assigned_names(node.body))
+    names = tuple(dict.fromkeys((*assigned_names([node]), *_hidden(ctx, node))))
+    return after_return(ctx, node, run_for(ctx, node, run, assign, names))
 
 
 def _while(ctx: Context, node: ast.stmt) -> Terminator | None:
     assert isinstance(node, ast.While)
-    if node.orelse:
-        raise ctx.refused("FT201", "`while`-`else` is not supported in a kernel")
-    return run_while(ctx, node, run, assigned_names(node.body))
+    names = (*assigned_names(node.body), *_hidden(ctx, node))
+    return after_return(ctx, node, run_while(ctx, node, run, names))
+
+
+def _hidden(ctx: Context, node: ast.stmt) -> tuple[str, ...]:
+    return ("$retval", "$returning") if ctx.frame.returns and contains_return(node) else ()
+
+
+def after_return(ctx: Context, node: ast.stmt, end: Terminator | None) -> Terminator | None:
+    """A helper that returned in an inner loop leaves the outer one, too."""
+    if end is not None or not _hidden(ctx, node):
+        return end
+    condition = branches.truth(ctx, ctx.frame.variables["$returning"])
+    if isinstance(condition, bool):
+        return jump(ctx, End.BREAK) if condition else None
+    return branches.branch(ctx, condition, lambda: jump(ctx, End.BREAK), lambda: None)
 
 
 def _break(ctx: Context, node: ast.stmt) -> Terminator:
@@ -155,10 +189,17 @@ def _continue(ctx: Context, node: ast.stmt) -> Terminator:
 def _return(ctx: Context, node: ast.stmt) -> Terminator:
     assert isinstance(node, ast.Return)
     if not ctx.frame.is_kernel:
-        raise ctx.refused("FT301", "`return` inside a loop of a helper has no translation yet")
+        value = NONE if node.value is None else usable(ctx, node.value)
+        ctx.frame.variables |= {"$retval": value, "$returning": Const(True)}
+        ctx.frame.places["$retval"] = ctx.span
+        return jump(ctx, End.BREAK)
     if node.value is not None and usable(ctx, node.value) != NONE:
         raise ctx.refused("FT203", "a kernel cannot return a value")
     return RETURN
+
+
+def _with(ctx: Context, node: ast.stmt) -> None:
+    raise ctx.refused("FT301", "`with` has no translation yet: write what it does")
 
 
 def _pass(ctx: Context, node: ast.stmt) -> None:
@@ -167,9 +208,20 @@ def _pass(ctx: Context, node: ast.stmt) -> None:
 
 def _define(ctx: Context, node: ast.stmt) -> None:
     assert isinstance(node, ast.FunctionDef)
-    if node.decorator_list:
-        raise ctx.refused("FT201", "decorators on nested functions are not supported")
-    ctx.frame.variables[node.name] = Function(node, ctx.frame)
+    ctx.frame.variables[node.name] = Function(node, ctx.frame, default_values(ctx, node.args))
+    ctx.frame.places[node.name] = ctx.span
+
+
+def _raise(ctx: Context, node: ast.stmt) -> None:
+    assert isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+    argument = node.exc.args[0] if len(node.exc.args) == 1 and not node.exc.keywords else None
+    if argument is None:
+        raise ctx.refused("FT201", "`static_exception` takes a single expression")
+    message = ""
+    if isinstance(argument, ast.Call) and argument.args:
+        shown = evaluate_static(ctx, argument.args[0], "static_exception()")
+        message = f": {shown.value}" if isinstance(shown, Const) else ""
+    raise ctx.refused("FT211", f"`raise {ast.unparse(argument)[:60]}` is reached{message}")
 
 
 _TABLE: dict[type[ast.stmt], Callable[[Context, ast.stmt], Terminator | None]] = {
@@ -184,8 +236,38 @@ _TABLE: dict[type[ast.stmt], Callable[[Context, ast.stmt], Terminator | None]] =
     ast.Continue: _continue,
     ast.Return: _return,
     ast.Pass: _pass,
+    ast.Raise: _raise,
+    ast.With: _with,
     ast.FunctionDef: _define,
 }
+
+
+def helper_value(ctx: Context, body: Sequence[ast.stmt]) -> Abstract:
+    """The value that a helper's body returns. Where it can return in a loop, the body is, as in cuTile Python, a
+    loop of one trip, which a `return` leaves."""
+    if not any(_returns_in_loop(s) for s in body):
+        return function_value(ctx, body)
+    ctx.frame.returns = True
+
+    def once() -> Terminator:
+        ctx.frame.variables["$returning"] = Const(False)
+        end = run(ctx, body)
+        if end is None:
+            ctx.frame.variables["$retval"] = NONE
+            ctx.frame.places["$retval"] = ctx.frame.span
+            end = jump(ctx, End.BREAK)
+        return end
+
+    run_once(ctx, once, (*assigned_names(body), "$retval", "$returning"))
+    return checked(ctx, ctx.frame.variables["$retval"], ctx.span)
+
+
+def _returns_in_loop(node: ast.AST) -> bool:
+    if isinstance(node, (ast.For, ast.While)):
+        return contains_return(node)
+    if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+        return False
+    return any(_returns_in_loop(c) for c in ast.iter_child_nodes(node))
 
 
 def function_value(ctx: Context, body: Sequence[ast.stmt]) -> Abstract:
@@ -195,11 +277,13 @@ def function_value(ctx: Context, body: Sequence[ast.stmt]) -> Abstract:
         match statement:
             case ast.Return(value=value):
                 with ctx.at(statement):
+                    ctx.frame.places["$retval"] = ctx.span
                     return NONE if value is None else usable(ctx, value)
             case ast.If() if contains_return(statement):
                 return _returning_if(ctx, statement, rest)
         with ctx.at(statement):
             _statement(ctx, statement)
+    ctx.frame.places["$retval"] = ctx.frame.span
     return NONE
 
 
@@ -217,4 +301,8 @@ def _returning_if(ctx: Context, node: ast.If, rest: Sequence[ast.stmt]) -> Abstr
 
         if isinstance(test, Const):
             return side(node.body if branches.truth(ctx, test) else node.orelse)()
-        return branches.choose(ctx, test, side(node.body), side(node.orelse))
+
+        def place() -> Span:
+            return ctx.frame.places.get("$retval", ctx.span)
+
+        return branches.choose(ctx, test, side(node.body), side(node.orelse), "$retval", place)

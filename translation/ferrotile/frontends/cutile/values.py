@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import Value
 from ferrotile.program.types import ArrayType, Shape, TileType
+from ferrotile.syntax.span import NOWHERE, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,12 @@ class Global:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A helper function or lambda; `closure` is the frame it was made in, None at module level."""
+    """A helper function or lambda; `closure` is the frame it was made in, None at module level. `defaults` are the
+    values of a nested function's default arguments, taken when it was made."""
 
     node: ast.FunctionDef | ast.Lambda
     closure: object | None = None
+    defaults: Mapping[str, Abstract] | None = None
 
     @property
     def name(self) -> str:
@@ -113,18 +117,73 @@ class RangeOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Static:
-    """`ct.static_iter(...)`: what a `for` unrolls."""
+class DictOf:
+    """The `**` parameter of a helper."""
 
+    items: tuple[tuple[str, Abstract], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassOf:
+    """A class of the module: `kind` is `dataclass`, `enum`, `int-enum`, `namedtuple` or `plain`; `fields` of a dataclass with their defaults."""
+
+    name: str
+    node: ast.ClassDef
+    kind: str
+    frozen: bool
+    fields: Mapping[str, ast.expr | None]
+    bases: tuple[ClassOf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An instance of a frozen dataclass; `items` in the order of its fields."""
+
+    cls: ClassOf
     items: tuple[Abstract, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an enum."""
+
+    cls: ClassOf
+    name: str
+    value: Abstract
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMethod:
+    """A function of the user's with its first argument."""
+
+    receiver: Abstract
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """An f-string with run-time parts: texts, and values with their format, None where there is none."""
+
+    pieces: tuple[str | tuple[Tile | Const, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRange:
+    """A slice object: `a:b:c` in a subscript, `slice(a, b, c)`."""
+
+    start: Abstract
+    stop: Abstract
+    step: Abstract
+
+
+@dataclass(frozen=True, slots=True)
 class Unusable:
-    """A name without one value here: set on one path only, or of different types. An error when used."""
+    """A name without one value here: set on one path only, or of different types. An error when used, at `span`
+    where that is known: cuTile Python reports it there."""
 
     code: str
     reason: str
+    span: Span = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +191,29 @@ class Poison:
     """The value of an expression that was refused already."""
 
 
-Abstract = Const | Tile | Array | TiledView | RawMemory | SliceOf | TupleOf | DTypeOf | Global | Function | Method | RangeOf | Static | Unusable | Poison
+Abstract = (
+    Const
+    | Tile
+    | Array
+    | TiledView
+    | RawMemory
+    | SliceOf
+    | TupleOf
+    | DictOf
+    | Record
+    | Member
+    | ClassOf
+    | Formatted
+    | IndexRange
+    | DTypeOf
+    | Global
+    | Function
+    | Method
+    | BoundMethod
+    | RangeOf
+    | Unusable
+    | Poison
+)
 
 NONE = Const(None)
 
@@ -167,7 +248,19 @@ def describe(value: Abstract) -> str:
             return f"the method `{name}`"
         case RangeOf():
             return "a range"
-        case Static():
-            return "a static_iter"
+        case DictOf():
+            return "a dictionary"
+        case ClassOf(name=name):
+            return f"the class `{name}`"
+        case Record(cls=cls):
+            return f"an instance of `{cls.name}`"
+        case Member(cls=cls, name=name):
+            return f"`{cls.name}.{name}`"
+        case BoundMethod(function=function):
+            return f"the method `{function.name}`"
+        case Formatted():
+            return "a formatted string"
+        case IndexRange():
+            return "a slice"
         case Unusable() | Poison():
             return "an unusable value"

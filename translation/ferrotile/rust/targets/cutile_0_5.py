@@ -39,7 +39,7 @@ FUNCTIONS = MappingProxyType(
 ROUNDING = MappingProxyType(
     {
         "nearest_even": "NearestEven", "zero": "Zero", "negative_inf": "NegativeInf", "positive_inf": "PositiveInf",
-        "approx": "Approx",
+        "approx": "Approx", "nearest_away": "NearestAway",
     }
 )  # fmt: skip
 
@@ -89,7 +89,7 @@ WISHES = MappingProxyType(
     {
         "block_id": "bid", "iota": "lanes", "load_view": "t", "load_ptr": "t", "cmpi": "inside", "cmpf": "inside",
         "constant": "fill", "select": "t", "mmaf": "acc", "mmai": "acc", "fma": "r", "offset": "at",
-        "base_pointer": "base",
+        "base_pointer": "base", "gather": "t", "atomic_rmw": "old", "atomic_cas": "old", "slice": "part",
     }
 )  # fmt: skip
 """Names for values that the author did not name."""

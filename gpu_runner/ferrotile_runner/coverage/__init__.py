@@ -1,0 +1,1 @@
+"""How far many kernels get: measured in parallel, each kernel in a process that it may crash."""

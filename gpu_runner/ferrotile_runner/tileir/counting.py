@@ -1,0 +1,103 @@
+"""Loops that count: a `loop` with a counter, and a `for` with a flag, are a `for` with a stop (rules C2, C3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ferrotile_runner.tileir import exits
+from ferrotile_runner.tileir.exits import Choice, Leaf, Tree
+from ferrotile_runner.tileir.simplify import Rewriter
+from ferrotile_runner.tileir.terms import Term, subterms, value_of
+from ferrotile_runner.tileir.trace import Path
+
+Effects = Sequence[tuple[Term, Term]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Carried value `slot` goes up by `step`, a constant, as long as it is below `upper`."""
+
+    slot: int
+    upper: Term
+    step: Term
+
+
+def _idle(tree: Tree, kind: str, current: Mapping[int, Term]) -> bool:
+    """A way that changes nothing: it ends in `kind` and passes every value on as it was."""
+    if not isinstance(tree, Leaf) or tree.kind != kind:
+        return False
+    return all(k < len(tree.values) and tree.values[k] is value for k, value in current.items())
+
+
+def _guarded(condition: Term, taken: bool, effects: Effects, paths: Iterable[Path]) -> bool:
+    """Whether all that a round does is done where `condition` is `taken`."""
+    for _, effect in effects:
+        if effect.op != "if" or effect.args[0] is not condition or not isinstance(effect.data, int):
+            return False
+        if (taken and len(effect.args) - 1 != effect.data) or (not taken and effect.data != 0):
+            return False
+    return all((condition, taken) in path for path in paths)
+
+
+def flag_of(
+    tree: Tree,
+    current: Mapping[int, Term],
+    initial: Mapping[int, Term],
+    moving: Sequence[int],
+    effects: Effects,
+    paths: Sequence[Path],
+) -> int | None:
+    """The carried boolean that turns all later rounds into nothing, once it is set."""
+    if not isinstance(tree, Choice):
+        return None
+    for k in moving:
+        if value_of(initial[k]) != 0 or tree.condition is not current[k]:
+            continue
+        if _idle(tree.then, "continue", current) and _guarded(tree.condition, False, effects, paths):
+            return k
+    return None
+
+
+def counter_of(
+    rewriter: Rewriter,
+    tree: Tree,
+    current: Mapping[int, Term],
+    initial: Mapping[int, Term],
+    effects: Effects,
+    paths: Sequence[Path],
+) -> Counter | None:
+    """The counter of a `loop` that begins with `if count < upper {} else { break }` and always adds one constant."""
+    if not isinstance(tree, Choice):
+        return None
+    for busy, idle, holds in ((tree.then, tree.other, True), (tree.other, tree.then, False)):
+        test = tree.condition if holds else rewriter.negation(tree.condition, ())
+        if not _idle(idle, "break", current) or not test.is_op("cmpi", "less_than"):
+            continue
+        count, upper = test.args
+        slot = next((k for k, value in current.items() if value is count), None)
+        if slot is None or count.op != "carry" or not _invariant(upper, current):
+            continue
+        if not _guarded(tree.condition, holds, effects, paths):
+            continue
+        steps = {
+            rewriter.integers.subtract(leaf.values[slot] or count, count)
+            for leaf in exits.leaves(busy)
+            if leaf.kind in {"continue", "end"} and slot < len(leaf.values)
+        }
+        if len(steps) != 1:
+            continue
+        (step,) = steps
+        size = value_of(step) or 0
+        # `count < upper` keeps `count + 1` from wrapping; longer steps may go past the largest number.
+        if size == 1 or (size > 1 and rewriter.integers.no_overflow(upper)):
+            return Counter(slot, upper, step)
+    return None
+
+
+def _invariant(term: Term, current: Mapping[int, Term]) -> bool:
+    """Whether the value is the same in every round."""
+    mine = set(current.values())
+    return not any(
+        item in mine or item.op in {"carry", "turn", "load", "load_ptr", "atomic", "entered"} for item in subterms(term)
+    )

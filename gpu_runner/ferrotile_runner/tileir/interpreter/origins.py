@@ -1,0 +1,54 @@
+"""Which arrays an entry writes, reads and updates, as far as its text shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ferrotile_runner.tileir.model import Entry, Value, walk
+from ferrotile_runner.tileir.operations import TABLE, Effect
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Numbers of parameters. `answers`: an atomic's old value is used, so that blocks may wait for each other."""
+
+    loaded: frozenset[int]
+    written: frozenset[int]
+    updated: frozenset[int]
+    answers: bool
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether blocks may talk to each other, and are to run one after the other."""
+        return self.answers or bool(self.updated & (self.loaded | self.written))
+
+
+def origins(entry: Entry) -> Origins:
+    """By following pointers and views back to parameters; through loops and branches to all of them."""
+    sources: dict[int, frozenset[int]] = {value.number: frozenset({value.number}) for value in entry.parameters}
+    everything = frozenset(sources)
+
+    def of(values: tuple[Value, ...]) -> frozenset[int]:
+        return frozenset[int]().union(*(sources.get(value.number, everything) for value in values))
+
+    found: dict[Effect, set[int]] = {Effect.LOAD: set(), Effect.STORE: set(), Effect.ATOMIC: set()}
+    used: set[int] = set()
+    results: set[int] = set()
+    for operation in walk(entry.body):
+        used.update(value.number for value in operation.operands)
+        effect = TABLE[operation.name].effect
+        if effect in found:
+            role = "view" if "view" in operation.named else "pointer"
+            found[effect] |= of(operation.named[role])
+            if effect is Effect.ATOMIC and operation.name != "atomic_red_view_tko":
+                results.add(operation.results[0].number)
+            continue
+        if operation.name in {"make_tensor_view", "offset"}:
+            role = "base" if operation.name == "make_tensor_view" else "pointer"
+            origin = of(operation.named[role])
+        else:
+            origin = of(operation.operands) if operation.operands and not operation.regions else everything
+        for result in operation.results:
+            sources[result.number] = origin
+    loaded, written, updated = (frozenset(found[effect]) for effect in (Effect.LOAD, Effect.STORE, Effect.ATOMIC))
+    return Origins(loaded, written, updated, bool(results & used))

@@ -1,0 +1,338 @@
+"""`for` and `loop` as terms (rules T6, C2-C4)."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby, islice, permutations
+from typing import TYPE_CHECKING
+
+from ferrotile_runner.tileir import effects, exits
+from ferrotile_runner.tileir.counting import Counter, counter_of, flag_of
+from ferrotile_runner.tileir.exits import Leaf, Tree
+from ferrotile_runner.tileir.memory import Before, LoopFrame, Marker
+from ferrotile_runner.tileir.model import Operation, TokenType, Value
+from ferrotile_runner.tileir.ordering import Round, behind_results, behind_rounds
+from ferrotile_runner.tileir.terms import Term, subterms, value_of
+from ferrotile_runner.tileir.trace import Path, Summary, Unsupported
+
+if TYPE_CHECKING:
+    from ferrotile_runner.tileir.graph import Program
+
+_ROUND = frozenset({"continue", "end"})
+_STOP = frozenset({"break"})
+
+
+def run(program: Program, operation: Operation) -> None:
+    """Binds the results and writes the effects of a loop."""
+    if operation.flag("unsigned"):
+        raise Unsupported("an unsigned loop", operation.location)
+    if operation.name == "for" and _runs_once(program, operation):
+        _once(program, operation)
+        return
+    Loop(program, operation).run()
+
+
+def _runs_once(program: Program, operation: Operation) -> bool:
+    """From the block id in steps of the grid's size up to the grid's size (H3); or constants that allow one trip."""
+    lower, upper, step = (program.term(operation.one(role)) for role in ("lower", "upper", "step"))
+    a, b, c = value_of(lower), value_of(upper), value_of(step)
+    if a is not None and b is not None and c is not None:
+        return c > 0 and a < b <= a + c
+    grid = program.rewriter.integers.facts.grid
+    if lower.op == "bid" and isinstance(lower.data, str) and step.is_op("grid", lower.data):
+        if grid.get(lower.data) is upper:
+            return program.store.use(f"grid.{lower.data} is the number of tiles: the persistent loop runs once")
+    return False
+
+
+def _once(program: Program, operation: Operation) -> None:
+    region = operation.regions[0]
+    induction, *arguments = region.arguments
+    program.values[induction.number] = program.term(operation.one("lower"))
+    for argument, value in zip(arguments, operation.named["initial"], strict=True):
+        if isinstance(argument.type, TokenType):
+            program.tokens[argument.number] = program.token(value)
+        else:
+            program.values[argument.number] = program.term(value)
+    tree = program.region(region)
+    if not exits.kinds(tree) <= _ROUND:
+        raise Unsupported("an early exit from a loop that runs once", operation.location)
+    for place, result in enumerate(operation.results):
+        if isinstance(result.type, TokenType):
+            program.tokens[result.number] = _common(tree, _ROUND, place)
+            continue
+        value = exits.merged(program.rewriter, tree, _ROUND, place)
+        if value is None:
+            raise Unsupported("a loop that passes on too little", operation.location)
+        program.bind(operation, result, value)
+
+
+def _common(tree: Tree, wanted: frozenset[str], place: int) -> Before:
+    found = [leaf.tokens[place] or frozenset() for leaf in exits.leaves(tree) if leaf.kind in wanted]
+    return frozenset[int | Marker].intersection(*found) if found else frozenset()
+
+
+class Loop:
+    """Evaluates a body until its carried constants, dead values, counter and written arrays are known."""
+
+    def __init__(self, program: Program, operation: Operation) -> None:
+        self.program, self.operation = program, operation
+        self.region = operation.regions[0]
+        self.counted = operation.name == "for"
+        arguments = self.region.arguments
+        self.induction: Value | None = arguments[0] if self.counted else None
+        self.arguments = arguments[1:] if self.counted else arguments
+        roles = ("lower", "upper", "step") if self.counted else ()
+        self.bounds = tuple(program.term(operation.one(role)) for role in roles)
+        self.initial_values = operation.named["initial"]
+        self.slots = [k for k, value in enumerate(self.arguments) if not isinstance(value.type, TokenType)]
+        self.initial = {k: program.term(self.initial_values[k]) for k in self.slots}
+        self.entering = {
+            k: program.token(self.initial_values[k]) for k in range(len(self.arguments)) if k not in self.slots
+        }
+        self.fixed: dict[int, Term] = {}
+        self.dead: set[int] = set()
+        self.written: set[Term] = set()
+        self.flag: int | None = None
+        self.counter: Counter | None = None
+
+    def run(self) -> None:
+        program, trace = self.program, self.program.trace
+        mark, memory = trace.mark(), trace.memory()
+        program.depth += 1
+        outer = program.loops
+        while True:
+            tree = self.body()
+            program.loops = outer
+            if not self.learn(tree, mark[0]):
+                break
+            trace.rollback(mark, memory)
+        self.close(mark)
+        trace.states = dict(memory.states)
+        self.finish(tree, mark)
+        program.depth -= 1
+
+    # one round
+
+    def body(self) -> Tree:
+        """One symbolic round."""
+        program, store, depth = self.program, self.program.store, self.program.depth
+        self.ordinal = program.trace.loop_count
+        program.trace.loop_count += 1
+        if self.counted:
+            bounds = self.bounds
+            variable = store.term("iv", depth, bounds, (), bounds[0].element)
+        elif self.counter is not None:
+            bounds = (self.initial[self.counter.slot], self.counter.upper, self.counter.step)
+            variable = store.term("iv", depth, bounds, (), bounds[0].element)
+        else:
+            bounds, variable = (), store.term("turn", depth)
+        self.rounds = bounds
+        if self.induction is not None:
+            program.values[self.induction.number] = variable
+        self.order = self.sorted()
+        for k in self.slots:
+            program.values[self.arguments[k].number] = self.carried(k, variable)
+        for k, before in self.entering.items():
+            program.tokens[self.arguments[k].number] = before | {("carried", self.ordinal, k)}
+        for base in self.written:
+            entered = store.term("entered", depth, program.trace.state(base), (), "effect")
+            program.trace.states[base] = (entered,)
+        program.loops = (*program.loops, LoopFrame(self.ordinal, variable))
+        tree = program.region(self.region)
+        for leaf in exits.leaves(tree):
+            if leaf.kind == "return" or (self.counted and leaf.kind == "break"):
+                raise Unsupported(f"a {leaf.kind} in a loop", self.operation.location)
+            if leaf.kind == "yield":
+                raise Unsupported("a yield in a loop", self.operation.location)
+        return tree
+
+    def carried(self, k: int, variable: Term) -> Term:
+        store, depth, start = self.program.store, self.program.depth, self.initial[k]
+        if k in self.fixed:
+            return self.fixed[k]
+        if k == self.flag:
+            return store.const(0, (), "i1")
+        if self.counter is not None and k == self.counter.slot:
+            return variable
+        rank = ("dead", k) if k in self.dead else self.order.index(k)
+        return store.term("carry", (depth, rank), (), start.shape, start.element)
+
+    def moving(self) -> list[int]:
+        """Values that the loop's meaning is made of."""
+        special = {self.flag, self.counter.slot if self.counter is not None else None}
+        return [k for k in self.slots if k not in self.fixed and k not in self.dead and k not in special]
+
+    def sorted(self) -> list[int]:
+        """By shape, type and start; ties in the order that the setting picks."""
+
+        def key(k: int) -> tuple[tuple[int, ...], str, int]:
+            start = self.initial[k]
+            return (start.shape, start.element, start.number)
+
+        groups = [tuple(group) for _, group in groupby(sorted(self.moving(), key=key), key=key)]
+        total = math.prod(math.factorial(len(group)) for group in groups)
+        self.program.trace.ties[self.ordinal] = total
+        pick = self.program.setting.orders.get(self.ordinal, 0) % total
+        order: list[int] = []
+        for group in groups:
+            pick, choice = divmod(pick, math.factorial(len(group)))
+            order += next(islice(permutations(group), choice, None))
+        return order
+
+    # what a round teaches
+
+    def learn(self, tree: Tree, start: int) -> bool:
+        """Whether the body is to be evaluated again, with more known about it."""
+        program, trace = self.program, self.program.trace
+        self.tree = tree
+        current = {k: program.values[self.arguments[k].number] for k in self.slots}
+        self.next = {k: self.value(tree, k) for k in self.slots}
+        before = (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, dict(self.entering))
+        for k, value in self.next.items():
+            if value is current[k] and self.flag != k and k not in self.fixed and k not in self.dead:
+                self.fixed[k] = self.initial[k]
+        self.written |= {base for base, _ in trace.effects[start:]}
+        for k, entering in self.entering.items():
+            passed = [leaf.tokens[k] or frozenset() for leaf in exits.leaves(tree) if leaf.kind in _ROUND]
+            kept = frozenset[int | Marker].intersection(entering, *passed) if passed else entering
+            self.entering[k] = kept
+        done, paths = trace.effects[start:], self.paths()
+        if self.counted and self.flag is None:
+            self.flag = flag_of(tree, current, self.initial, self.moving(), done, paths)
+        if not self.counted and self.counter is None:
+            self.counter = counter_of(program.rewriter, tree, current, self.initial, done, paths)
+        if before == (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, self.entering):
+            self.bury(start)
+        after = (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, dict(self.entering))
+        return before != after
+
+    def paths(self) -> list[Path]:
+        """The ways to all that a round does: accesses, checks, divisions."""
+        trace = self.program.trace
+        items = (*trace.accesses, *trace.assertions, *trace.obligations, *trace.facts)
+        return [item.path for item in items if any(frame.ordinal == self.ordinal for frame in item.loops)]
+
+    def value(self, tree: Tree, k: int) -> Term:
+        """What the next round gets, or the loop gives when it stops here, if it is counted; else the former."""
+        wanted = _ROUND | _STOP if self.counter is not None else _ROUND
+        value = exits.merged(self.program.rewriter, tree, wanted, k)
+        if value is not None:
+            return value
+        if any(leaf.kind in _ROUND for leaf in exits.leaves(tree)):
+            raise Unsupported("a loop that passes on too little", self.operation.location)
+        return self.program.values[self.arguments[k].number]
+
+    def bury(self, start: int) -> None:
+        """Values that neither effects nor conditions nor results depend on say nothing (C4)."""
+        program, trace = self.program, self.program.trace
+        roots: list[Term] = [effect for _, effect in trace.effects[start:]]
+        number = self.mark_of(start)
+        roots += [term for access in trace.accesses[number:] for term in (access.value, *access.index)]
+        roots += [a.condition for a in trace.assertions] + [o.term for o in trace.obligations]
+        roots += [f.condition for f in trace.facts] + [condition for path in self.paths() for condition, _ in path]
+        roots += [self.next[k] for k in self.moving() if self.operation.results[k].number in program.used]
+        roots.append(self.stop())
+        if not self.counted and self.counter is None:
+            roots += [out for k in self.moving() if (out := self.out(k)) is not None and self.is_used(k)]
+        live: set[int] = {k for k in self.moving() if self.is_used(k)}
+        names = {program.values[self.arguments[k].number]: k for k in self.moving()}
+        seen: set[int] = set()
+        while roots:
+            for term in subterms(roots.pop(), seen):
+                k = names.get(term, -1)
+                if k >= 0 and k not in live:
+                    live.add(k)
+                    roots.append(self.next[k])
+                    out = self.out(k)
+                    roots += [out] if out is not None else []
+        self.dead |= {k for k in self.moving() if k not in live}
+
+    def mark_of(self, start: int) -> int:
+        """The first access of this loop."""
+        ordinal = self.ordinal
+        found = (n for n, a in enumerate(self.program.trace.accesses) if any(f.ordinal == ordinal for f in a.loops))
+        return next(found, len(self.program.trace.accesses))
+
+    def is_used(self, k: int) -> bool:
+        return k < len(self.operation.results) and self.operation.results[k].number in self.program.used
+
+    def stop(self) -> Term:
+        """When a round is the last one though the count says that more follow."""
+        program = self.program
+        if self.flag is not None:
+            return self.next[self.flag]
+        return exits.taken(program.rewriter, self.tree, _STOP)
+
+    def out(self, k: int) -> Term | None:
+        """What the loop gives where it breaks."""
+        return exits.merged(self.program.rewriter, self.tree, _STOP, k)
+
+    # the whole loop
+
+    def close(self, mark: tuple[int, ...]) -> None:
+        """Makes the term that says what the rounds are."""
+        program, store, trace = self.program, self.program.store, self.program.trace
+        stop = self.stop()
+        counted = bool(self.rounds)
+        outs = () if counted else tuple(self.out(k) or self.next[k] for k in self.order)
+        name = "for" if counted else "loop"
+        self.shape = (name, program.depth, len(self.order))
+        carried = (*(self.initial[k] for k in self.order), *(self.next[k] for k in self.order))
+        self.inner = (*self.rounds, *carried, *outs, stop)
+        self.effects = trace.effects[mark[0] :]
+        del trace.effects[mark[0] :]
+        stops = value_of(stop) != 0
+        bases = dict.fromkeys(base for base, _ in self.effects)
+        everything = tuple(effect for base in bases for owner, effect in self.effects if owner is base)
+        summary = store.term("summary", self.shape, (*self.inner, *everything), (), "effect")
+        trace.summaries[self.ordinal] = Summary(summary, stops, counted)
+
+    def finish(self, tree: Tree, mark: tuple[int, ...]) -> None:
+        """Results, effects and tokens."""
+        program, store = self.program, self.program.store
+        name = self.shape[0]
+        for base in dict.fromkeys(base for base, _ in self.effects):
+            inner = tuple(effect for owner, effect in self.effects if owner is base)
+            effects.write(program, base, store.term(name, self.shape, (*self.inner, *inner), (), "effect"))
+        for k, start in self.initial.items():
+            if k >= len(self.operation.results):
+                continue
+            result = self.operation.results[k]
+            if k in self.fixed and (self.counted or self.counter is not None or self.out(k) in {None, self.fixed[k]}):
+                program.values[result.number] = self.fixed[k]
+                continue
+            place: int | str = self.order.index(k) if k in self.order else "stopped" if k == self.flag else "count"
+            if k in self.dead:
+                continue
+            extra: tuple[Term, ...] = ()
+            if place == "count" or k in self.fixed:
+                out = self.out(k)
+                extra = (out,) if out is not None else ()
+                place = "count" if place == "count" else "out"
+            made = store.term(name, (*self.shape, place), (*self.inner, *extra), start.shape, start.element)
+            program.bind(self.operation, result, made)
+        self.pass_tokens(tree, mark[1])
+
+    def pass_tokens(self, tree: Tree, first: int) -> None:
+        """What the tokens that the loop gives stand behind."""
+        trace = self.program.trace
+        last = len(trace.accesses)
+        ways = [_round(leaf) for leaf in exits.leaves(tree)]
+        again = [way for way, leaf in zip(ways, exits.leaves(tree), strict=True) if leaf.kind in _ROUND]
+        stops = [way for way, leaf in zip(ways, exits.leaves(tree), strict=True) if leaf.kind in _STOP]
+        inner = trace.accesses[first:last]
+        tokens = list(self.entering)
+        guaranteed = behind_rounds(self.ordinal, tokens, again, inner, first)
+        for k in tokens:
+            trace.carried[("carried", self.ordinal, k)] = guaranteed[k]
+            if k < len(self.operation.results):
+                result = self.operation.results[k]
+                given = guaranteed[k] | self.entering[k]
+                if not self.counted:
+                    given = behind_results(self.ordinal, k, stops, guaranteed, inner, first)
+                self.program.tokens[result.number] = given
+
+
+def _round(leaf: Leaf) -> Round:
+    return Round(tuple(token or frozenset() for token in leaf.tokens), leaf.position, leaf.path)

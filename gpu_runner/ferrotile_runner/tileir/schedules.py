@@ -1,0 +1,153 @@
+"""Other block -> tile maps (H8): the tile of the only store may be visited by another block.
+
+A schedule maps numbers 0 <= v < rows * columns onto the tiles of a grid of `rows` by `columns`, each tile once. In the
+launch v is the block id, or the variable of a loop from the block id in steps of the grid's size: either way each v
+comes once. Where both programs use such a map, the index of the store is a fresh name in both; the programs do the
+same when everything they do depends on the tile alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ferrotile_runner.tileir.memory import Access, count
+from ferrotile_runner.tileir.refinement import Sides
+from ferrotile_runner.tileir.simplify import Rewriter
+from ferrotile_runner.tileir.terms import Term, subterms, value_of
+from ferrotile_runner.tileir.trace import Trace
+
+LEMMA = "H8: both programs visit each tile once, in another order"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """Index terms and the fresh names that stand for them, for each program; name -> its bound."""
+
+    python: Mapping[Term, Term]
+    rust: Mapping[Term, Term]
+    bounds: Mapping[Term, Term]
+
+
+def same_tiles(rewriter: Rewriter, sides: Sides) -> Scheduled | None:
+    """Fresh names for the tile that both programs store, where both schedules are of a known family."""
+    found: list[tuple[Term, Term]] = []
+    grid: list[tuple[Term, Term]] = []
+    for program in (sides.python, sides.rust):
+        store = _only_store(program.trace)
+        if store is None:
+            return None
+        place = _place(rewriter, store)
+        if place is None:
+            return None
+        i, j, rows, columns = place
+        if not any(_is_schedule(rewriter, i, j, v, rows, columns) for v in _numbers(rewriter, program.trace, store)):
+            return None
+        found.append((i, j))
+        grid.append((rows, columns))
+    if grid[0] != grid[1]:
+        return None
+    names = tuple(rewriter.store.term("fresh", axis) for axis in ("row", "column"))
+    python, rust = (dict(zip(pair, names, strict=True)) for pair in found)
+    return Scheduled(python, rust, dict(zip(names, grid[0], strict=True)))
+
+
+def _only_store(trace: Trace) -> Access | None:
+    writes = [access for access in trace.accesses if access.writes]
+    return writes[0] if len(writes) == 1 and writes[0].view is not None and writes[0].kind == "store" else None
+
+
+def _place(rewriter: Rewriter, store: Access) -> tuple[Term, Term, Term, Term] | None:
+    """The two moving index components and the tile counts along them."""
+    view = store.view
+    if view is None or not view.is_partition:
+        return None
+    moving = [axis for axis, place in enumerate(store.index) if value_of(place) is None]
+    if len(moving) != 2:
+        return None
+    first, second = moving
+    counts = count(rewriter, view, first), count(rewriter, view, second)
+    return store.index[first], store.index[second], counts[0], counts[1]
+
+
+def _numbers(rewriter: Rewriter, trace: Trace, store: Access) -> Iterator[Term]:
+    """Terms that take each value from 0 up to the number of tiles once over the launch."""
+    grid = rewriter.integers.facts.grid
+    frames = store.loops
+    if not frames:
+        if "x" in grid:
+            yield rewriter.store.term("bid", "x")
+        return
+    induction = frames[0].induction
+    summary = trace.summaries.get(frames[0].ordinal)
+    if len(frames) != 1 or induction.op != "iv" or summary is None or summary.stops:
+        return
+    lower, _, step = induction.args
+    if lower.is_op("bid", "x") and step.is_op("grid", "x"):
+        yield induction
+
+
+def _is_schedule(rewriter: Rewriter, i: Term, j: Term, v: Term, rows: Term, columns: Term) -> bool:
+    """Row-major, or rows in groups of a constant size: `group * size + rest % last` in three spellings."""
+    integers, store = rewriter.integers, rewriter.store
+    total = integers.multiply(rows, columns)
+    if not any(bound is total for bound in integers.upper_bounds(v)):
+        return False
+
+    def div(a: Term, b: Term) -> Term:
+        return rewriter.make("divi", "signed", (a, b), (), "i32")
+
+    def rem(a: Term, b: Term) -> Term:
+        return rewriter.make("remi", "signed", (a, b), (), "i32")
+
+    if (i, j) in {(div(v, columns), rem(v, columns)), (rem(v, rows), div(v, rows))}:
+        return True
+    for size in _group_sizes(i, j):
+        group = store.const(size)
+        inside = integers.multiply(group, columns)
+        first = integers.multiply(div(v, inside), group)
+        last = rewriter.make("mini", "signed", (integers.subtract(rows, first), group), (), "i32")
+        within = rem(v, inside)
+        column = div(within, last)
+        if j is column and i in {integers.add(first, rem(v, last)), integers.add(first, rem(within, last))}:
+            return True
+    return False
+
+
+def _group_sizes(i: Term, j: Term) -> list[int]:
+    """Constants that may be the number of rows in a group."""
+    seen: set[int] = set()
+    found = {
+        known
+        for place in (i, j)
+        for term in subterms(place, seen)
+        if term.op == "mini"
+        for arg in term.args
+        if (known := value_of(arg)) is not None and known > 0
+    }
+    return sorted(found)
+
+
+def ranges(rewriter: Rewriter, scheduled: Scheduled) -> Iterator[Term]:
+    """0 <= name < its bound."""
+    zero = rewriter.store.const(0)
+    for name, bound in scheduled.bounds.items():
+        yield rewriter.compare("less_than_or_equal signed", (zero, name), ())
+        yield rewriter.compare("less_than signed", (name, bound), ())
+
+
+def block_free(sides: Sides) -> bool:
+    """Whether all that the programs do depends on the tile alone, not on the block that does it."""
+    for program in (sides.python, sides.rust):
+        seen: set[int] = set()
+        trace = program.trace
+        loops = {access.loops[0].induction for access in trace.accesses if access.writes and access.loops}
+        terms = [effect for _, effect in trace.effects] if not loops else []
+        for access in trace.accesses:
+            terms += [access.value] if loops else []
+            terms += [condition for condition, _ in access.path]
+        terms += [item.condition for item in trace.assertions]
+        for term in terms:
+            if any(item.op == "bid" or item in loops for item in subterms(term, seen)):
+                return False
+    return True

@@ -1,0 +1,267 @@
+"""View lifting: gathers and scatters of whole aligned tiles become loads and stores of partition views.
+
+Lifted only where exactly equal: every index is `k * tile + lane` (or one element), lanes run along different axes, and
+the bounds check is the view's own. A view access wholly outside the array is undefined, where a gather gives padding and
+a scatter does nothing: so the tile is known to touch the array, or a gather of a row loads the nearest one and replaces
+it. Without a bounds check the Python promises that every lane is inside. Index arithmetic is taken not to
+overflow i32, as in all views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ferrotile.passes.elements import ELEMENT_OPS, ElementAccess, element_access
+from ferrotile.passes.lanes import lanes
+from ferrotile.passes.quotients import Bounds, Scalars
+from ferrotile.passes.uses import definitions, eliminate_dead, next_id, operations, rewrite
+from ferrotile.program.dtypes import BOOL, I32, Kind
+from ferrotile.program.ir import Operation, Program, Statement, Value
+from ferrotile.program.types import ArrayType, Shape, Size, TileType, ViewType, same_shape
+from ferrotile.signatures.model import Signature
+
+_Found = tuple[int, int, Size, Value]
+"""The result axis that an index's lanes run along (-1: none), the array axis, the tile's extent, the tile's index."""
+_PADDINGS = {0.0: "zero", float("inf"): "pos_inf", float("-inf"): "neg_inf"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The view's tile (in result order), the array axis behind each of its axes, and its index."""
+
+    tile: Shape
+    dim_map: tuple[int, ...]
+    index: tuple[Value, ...]
+    valid: Value | None = None
+    """Whether the tile touches the array, where that is not known; a rank-0 bool."""
+
+
+def lift_views(program: Program, signature: Signature) -> tuple[Program, tuple[str, ...]]:
+    """The program with what can be lifted, and the launch facts that this assumes."""
+    lifter = _Lifter(program, signature)
+    body = rewrite(program.body, lifter.rewrite)
+    if not lifter.lifted:
+        return program, ()
+    return eliminate_dead(replace(program, body=body)), tuple(lifter.bounds.hypotheses)
+
+
+class _Lifter:
+    def __init__(self, program: Program, signature: Signature) -> None:
+        self.names = {p.value.id: p.name for p in program.parameters}
+        constants = {c.name: int(c.value) for c in program.constants}
+        first = definitions(program.body)
+        self.scalars = Scalars(dict(first), constants, next_id(program), program.span)
+        self.bounds = Bounds(signature, self.names, self.scalars)
+        self.lifted = 0
+        accesses = [element_access(o) for o in operations(program.body) if o.opcode in ELEMENT_OPS]
+        checked = {a.array.id for a in accesses if a.bounds or a.mask is not None or a.linear}
+        others = {o.operands[0].id for o in operations(program.body) if o.opcode in ("make_view", "slice")}
+        self.promised = {a.array.id for a in accesses} - checked - others
+        """Arrays of which the Python promises that every access is inside."""
+
+    def rewrite(self, statement: Statement) -> Sequence[Statement]:
+        if not isinstance(statement, Operation) or statement.opcode not in ("gather", "scatter"):
+            return (statement,)
+        access = element_access(statement)
+        array = access.array.id
+        if access.linear or array not in self.names or not (access.bounds or array in self.promised):
+            return (statement,)
+        scalars = self.scalars
+        scalars.made, scalars.span = [], statement.span
+        before = list(self.bounds.hypotheses)
+        place = self._place(access)
+        if place is not None:
+            done = self._load(access, place) if statement.opcode == "gather" else self._store(access, place)
+            if done is not None:
+                self.lifted += 1
+                return (*scalars.made, *done)
+        self.bounds.hypotheses[:] = before
+        return (statement,)
+
+    def _place(self, access: ElementAccess) -> _Place | None:
+        shape = access.shape
+        found: list[_Found] = []
+        used: set[int] = set()
+        valid: Value | None = None
+        for axis, value in enumerate(access.index):
+            form = lanes(value, self.scalars.defined)
+            if form is None or (form.axis is not None and form.axis in used):
+                return None
+            along = len(shape) + form.axis if form.axis is not None else -1
+            if form.axis is not None:
+                used.add(form.axis)
+            size = form.size if form.axis is not None else Size(1)
+            index = self.scalars.total(form.starts, size)
+            extent = self.bounds.extent(access.array, axis)
+            if index is None or extent is None:
+                return None
+            if access.bounds and not self.bounds.below_tiles(index, extent, size.value):
+                if access.operation.opcode == "scatter" or size.value != 1:
+                    return None
+                index, touches = self._nearest(access, axis, index)
+                valid = touches if valid is None else self.scalars.emit("andi", (valid, touches), TileType(BOOL))
+            found.append((along, axis, size, index))
+        covered = {along for along, _, _, _ in found}
+        if any(s.value != 1 and k not in covered for k, s in enumerate(shape)):
+            return None
+        ordered = _in_lane_order(found)
+        if ordered != found and access.operation.opcode == "scatter":
+            return None
+        if not ordered:
+            return None
+        if not access.bounds:
+            fact = f"{self.names[access.array.id]} is accessed within its bounds"
+            if fact not in self.bounds.hypotheses:
+                self.bounds.hypotheses.append(fact)
+        tile, dim_map, index_ = zip(*((f[2], f[1], f[3]) for f in ordered), strict=True)
+        return _Place(tile, dim_map, index_, valid)
+
+    def _nearest(self, access: ElementAccess, axis: int, index: Value) -> tuple[Value, Value]:
+        """The nearest index of an element within the array, and whether that is `index` itself."""
+        scalars, zero = self.scalars, self.scalars.constant(0)
+        count = scalars.emit("extent", (access.array,), TileType(I32), axis=axis)
+        low = scalars.emit("cmpi", (index, zero), TileType(BOOL), predicate="greater_than_or_equal")
+        high = scalars.emit("cmpi", (index, count), TileType(BOOL), predicate="less_than")
+        touches = scalars.emit("andi", (low, high), TileType(BOOL))
+        last = scalars.emit("subi", (count, scalars.constant(1)), TileType(I32))
+        least = scalars.emit("mini", (index, last), TileType(I32))
+        return scalars.emit("maxi", (least, zero), TileType(I32)), touches
+
+    def _view(self, access: ElementAccess, place: _Place, padding: str | None) -> Value:
+        assert isinstance(access.array.type, ArrayType)
+        kind = ViewType(access.array.type.dtype, place.tile, place.dim_map, padding)
+        value = Value(self.scalars.next_id, kind)
+        self.scalars.next_id += 1
+        self.scalars.made.append(Operation("make_view", (access.array,), (value,), (), access.operation.span))
+        return value
+
+    def _load(self, access: ElementAccess, place: _Place) -> tuple[Statement, ...] | None:
+        assert isinstance(access.array.type, ArrayType)
+        scalars, dtype = self.scalars, access.array.type.dtype
+        single = all(s.value == 1 for s in place.tile)
+        padding = "zero" if single else self._padding(access)  # one element known to be inside has no padding
+        whole = TileType(dtype, access.shape)
+        masks = [m for m in (access.mask, self._spread(place.valid, access.shape)) if m is not None]
+        plain = padding is not None and not masks
+        view = self._view(access, place, padding or "zero")
+        result = access.operation.result
+        latency = access.operation.attribute("latency")
+        hints = (("latency", latency),) if latency is not None else ()
+        tile_type = TileType(dtype, place.tile)
+        same = same_shape(place.tile, access.shape)
+        loaded = result if plain and same else Value(scalars.next_id, tile_type)
+        scalars.next_id += loaded is not result
+        statements: list[Statement] = [
+            Operation("load_view", (view, *place.index), (loaded,), hints, access.operation.span)
+        ]
+        if not same:
+            shaped = result if plain else Value(scalars.next_id, whole)
+            scalars.next_id += shaped is not result
+            statements.append(Operation("reshape", (loaded,), (shaped,), (), access.operation.span))
+            loaded = shaped
+        if plain:
+            return tuple(statements)
+        fill = self._fill(access)
+        if padding is None:
+            inside = self._inside(access)
+            if inside is None:
+                return None
+            if masks:
+                shaped = Value(scalars.next_id, whole)
+                scalars.next_id += 1
+                statements.append(Operation("select", (inside, loaded, fill), (shaped,), (), access.operation.span))
+                loaded = shaped
+            else:
+                masks.append(inside)
+        mask = masks[0]
+        for other in masks[1:]:
+            mask = scalars.emit("andi", (mask, other), TileType(BOOL, access.shape))
+        statements.append(Operation("select", (mask, loaded, fill), (result,), (), access.operation.span))
+        return tuple(statements)
+
+    def _padding(self, access: ElementAccess) -> str | None:
+        """The view padding that is the gather's; None where views have none such."""
+        padding = access.padding
+        if padding is None:
+            return "zero"
+        assert isinstance(padding.type, TileType)
+        source = self.scalars.defined.get(padding.id)
+        while isinstance(source, Operation) and source.opcode in ("broadcast", "reshape"):
+            source = self.scalars.defined.get(source.operands[0].id)
+        if not isinstance(source, Operation) or source.opcode != "constant":
+            return None
+        number = source.attribute("value")
+        if not isinstance(number, (int, float)):
+            return None
+        if not padding.type.dtype.is_float:
+            return "zero" if number == 0 else None
+        if number != number:
+            return "nan"
+        if number == 0 and str(number).startswith("-"):
+            return "neg_zero"
+        return _PADDINGS.get(float(number))
+
+    def _fill(self, access: ElementAccess) -> Value:
+        """The gather's padding on all lanes."""
+        padding = access.padding
+        assert padding is not None
+        found = self._spread(padding, access.shape)
+        assert found is not None
+        return found
+
+    def _spread(self, value: Value | None, shape: Shape) -> Value | None:
+        """A scalar on all lanes; a tile of that shape is itself."""
+        if value is None or not isinstance(value.type, TileType) or same_shape(value.type.shape, shape):
+            return value
+        dtype = value.type.dtype
+        ranked = self.scalars.emit("reshape", (value,), TileType(dtype, tuple(Size(1) for _ in shape)))
+        if all(s.value == 1 for s in shape):
+            return ranked
+        return self.scalars.emit("broadcast", (ranked,), TileType(dtype, shape))
+
+    def _inside(self, access: ElementAccess) -> Value | None:
+        """The lanes within the array; starts are known not to be negative."""
+        scalars = self.scalars
+        mask: Value | None = None
+        for axis, value in enumerate(access.index):
+            kind = value.type
+            assert isinstance(kind, TileType)
+            if all(s.value == 1 for s in kind.shape):
+                continue  # `valid` covers an index of one element
+            if kind.dtype.name not in ("i32", "i64"):
+                if kind.dtype.kind is not Kind.SIGNED:
+                    return None
+                kind = TileType(I32, kind.shape)
+                value = scalars.emit("exti", (value,), kind)
+            extent = scalars.emit("extent", (access.array,), TileType(I32), axis=axis)
+            if kind.dtype.name == "i64":
+                extent = scalars.emit("exti", (extent,), TileType(kind.dtype))
+            ones = tuple(Size(1) for _ in kind.shape)
+            limit = scalars.emit("reshape", (extent,), TileType(kind.dtype, ones))
+            limit = scalars.emit("broadcast", (limit,), TileType(kind.dtype, kind.shape))
+            below = scalars.emit("cmpi", (value, limit), TileType(BOOL, kind.shape), predicate="less_than")
+            ranked = (*[Size(1)] * (len(access.shape) - len(kind.shape)), *kind.shape)
+            if len(ranked) != len(kind.shape):
+                below = scalars.emit("reshape", (below,), TileType(BOOL, ranked))
+            if not same_shape(ranked, access.shape):
+                below = scalars.emit("broadcast", (below,), TileType(BOOL, access.shape))
+            mask = below if mask is None else scalars.emit("andi", (mask, below), TileType(BOOL, access.shape))
+        return mask
+
+    def _store(self, access: ElementAccess, place: _Place) -> tuple[Statement, ...] | None:
+        if access.mask is not None:
+            return None
+        (value,) = access.values
+        assert isinstance(value.type, TileType)
+        if not same_shape(value.type.shape, place.tile):
+            value = self.scalars.emit("reshape", (value,), TileType(value.type.dtype, place.tile))
+        view = self._view(access, place, None)
+        return (Operation("store_view", (view, value, *place.index), (), (), access.operation.span),)
+
+
+def _in_lane_order(found: list[_Found]) -> list[_Found]:
+    """Array axes in the order of their lanes; axes of one element stay where they are."""
+    moving = sorted((f for f in found if f[0] >= 0), key=lambda f: f[0])
+    rest = iter(moving)
+    return [f if f[0] < 0 else next(rest) for f in found]

@@ -1,0 +1,335 @@
+"""Helper functions that gather, scatter and combine single elements of an array: the addresses, the mask, the access."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ferrotile.passes.elements import ElementAccess
+from ferrotile.program.dtypes import U64, DType
+from ferrotile.program.types import Shape, TileType
+from ferrotile.rust.layout import Code, atom, binary, call, method, statement, unsafe_statement
+from ferrotile.rust.safety import Helper
+from ferrotile.rust.targets.cutile_0_5 import ORDERING, SCOPE
+from ferrotile.rust.writer import Writer
+
+_LETTERS = "ijklmn"
+_AXES = "CDFGHKLMN"
+_AFTER = "after: Token"
+_WIDE = 80
+"""Longer sums are taken in steps."""
+_MODES = {
+    "add": ("Add", "Add", "AddF"), "max": ("Max", "Umax", "Max"), "min": ("Min", "Umin", "Min"),
+    "and": ("And", "And", "And"), "or": ("Or", "Or", "Or"), "xor": ("Xor", "Xor", "Xor"),
+    "xchg": ("Xchg", "Xchg", "Xchg"),
+}  # fmt: skip
+"""Mode -> its name for signed, unsigned and float elements (`Max` of unsigned elements would be signed)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a helper has to do. `ordered` helpers take and give a token; `used` says whether the result is wanted;
+    `shared` that the array is written, `proved` that the access cannot race."""
+
+    access: ElementAccess
+    dtype: DType
+    ordered: bool
+    used: bool
+    shared: bool
+    proved: bool
+    sizes: tuple[str, ...] = ()
+    """How the kernel spells the lanes' shape."""
+
+    @property
+    def generic(self) -> bool:
+        """Whether the helper can be generic: the JIT does not resolve generics in the type of a tuple's part."""
+        return not (self.ordered and self.used)
+
+    @property
+    def element(self) -> str:
+        return "E" if self.generic else str(self.dtype)
+
+    @property
+    def opcode(self) -> str:
+        return self.access.operation.opcode
+
+    @property
+    def stem(self) -> str:
+        """The helper's name, without a number."""
+        if self.opcode == "atomic_rmw":
+            return f"atomic_{self.access.operation.attribute('mode')}_at"
+        return {"gather": "gather_at", "scatter": "scatter_at", "atomic_cas": "atomic_cas_at"}[self.opcode]
+
+
+def strides_helper(rank: int) -> Helper:
+    """Reads the strides that are passed to the kernel with each array of this rank."""
+    name = f"strides_of_{rank}"
+    dims = ", ".join(["-1"] * rank)
+    lines = (
+        "    // The strides of all axes but the last, whose stride is 1: cutile passes them but has no accessor.",
+        '    #[cuda_tile::compiler_op(name = "return_type_meta_field", type_meta_field = "strides")]',
+        f"    fn {name}<E: ElementType>(x: &Tensor<E, {{ [{dims}] }}>) -> Shape<{{ [{dims}] }}> {{",
+        "        unreachable!()",
+        "    }",
+    )
+    return Helper(name, lines, 0)
+
+
+def scalar_padding(request: Request) -> bool:
+    """Whether the padding is passed as a scalar rather than a tile."""
+    padding = request.access.padding
+    return padding is not None and isinstance(padding.type, TileType) and not padding.type.shape
+
+
+class _Lanes:
+    """Spells shapes in terms of the lanes' axes: each one that is not 1 is a const generic, or the kernel's own."""
+
+    def __init__(self, request: Request) -> None:
+        shape = request.access.shape
+        names = tuple(_AXES[len(_AXES) - len(shape) :]) if request.generic else request.sizes
+        self.axes = tuple("1" if s.value == 1 else name for s, name in zip(shape, names, strict=True))
+        symbols = dict.fromkeys(axis for axis in self.axes if not axis.isdigit())
+        types = [f"{request.element}: ElementType"] if request.generic or request.dtype.variable else []
+        self.generics = ", ".join((*types, *(f"const {name}: i32" for name in symbols)))
+
+    def of(self, shape: Shape) -> tuple[str, ...]:
+        """The axes of an operand, which broadcasts to the lanes."""
+        tail = self.axes[len(self.axes) - len(shape) :]
+        return tuple("1" if s.value == 1 else axis for s, axis in zip(shape, tail, strict=True))
+
+    @property
+    def ones(self) -> tuple[str, ...]:
+        return ("1",) * len(self.axes)
+
+
+def _braces(axes: tuple[str, ...]) -> str:
+    return f"{{ [{', '.join(axes)}] }}"
+
+
+def _shape(axes: tuple[str, ...]) -> Code:
+    return atom(f"shape![{', '.join(axes)}]")
+
+
+def _tile(element: str, axes: tuple[str, ...]) -> str:
+    return f"Tile<{element}, {_braces(axes)}>"
+
+
+class _Text:
+    """Writes one helper."""
+
+    def __init__(self, request: Request) -> None:
+        self.request, self.access = request, request.access
+        self.writer = Writer(4)
+        self.lanes = _Lanes(request)
+
+    def put(self, prefix: str, code: Code, unsafe: bool = False, suffix: str = ";") -> None:
+        layout = unsafe_statement if unsafe else statement
+        lines = layout(prefix, code, suffix, self.writer.indent)
+        for line in lines if lines is not None else [f"{prefix}{code.text}{suffix}"]:
+            self.writer.line(line)
+
+    def splat(self, name: str, axes: tuple[str, ...]) -> Code:
+        """A u64 tile broadcast to the lanes."""
+        code, lanes = atom(name), self.lanes
+        ranked = ("1",) * (len(lanes.axes) - len(axes)) + axes
+        if ranked != axes:
+            code = method(code, "reshape", _shape(ranked))
+        if ranked != lanes.axes:
+            code = method(code, "broadcast", _shape(lanes.axes))
+        return code
+
+    def wide(self, name: str, kind: TileType) -> None:
+        """Makes an integer local a u64 tile of the lanes' shape. Signed values keep their sign: the comparison with
+        the extent is unsigned, so that a negative index is outside."""
+        axes = self.lanes.of(kind.shape)
+        if not kind.shape:
+            self.put(f"let {name}: {_tile(str(kind.dtype), ())} = ", call("scalar_to_tile", atom(name)))
+        if kind.dtype != U64:
+            way = "bitcast" if kind.dtype.bits == 64 else "exti"
+            self.put(f"let {name}: {_tile('u64', axes)} = ", call(way, atom(name)))
+        spread = self.splat(name, axes)
+        if spread.text != name:
+            self.put(f"let {name}: {_tile('u64', self.lanes.axes)} = ", spread)
+
+    def word(self, name: str, code: str) -> Code:
+        """A word of the array (an i32 extent or stride) on all lanes."""
+        self.put(f"let {name}: Tile<i32, {{ [] }}> = ", call("scalar_to_tile", atom(code)))
+        self.put(f"let {name}: Tile<u64, {{ [] }}> = ", call("exti", atom(name)))
+        return self.splat(name, ())
+
+    def addresses(self) -> Code | None:
+        """Emits `at` (pointers) and returns the mask: None when no lane is masked."""
+        access, rank = self.access, self.access.rank
+        names = ["offset"] if access.linear else list(_LETTERS[: len(access.index)])
+        mask: str | None = "mask" if access.mask is not None else None
+        for name, value in zip(names, access.index, strict=True):
+            assert isinstance(value.type, TileType)
+            self.wide(name, value.type)
+        if access.bounds:
+            for axis, name in enumerate(names):
+                extent = self.word(f"n{axis}", f"x.shape()[{axis}]")
+                below = call("lt_tile", atom(name), extent)
+                if axis:
+                    below = binary(atom("inside"), "&", below, 7)
+                self.put("let inside = ", below)
+            if mask is not None:
+                self.put("let inside = ", binary(atom("inside"), "&", atom("mask"), 7))
+            mask = "inside"
+        total: Code | None = None
+        for axis, name in enumerate(names):
+            part = atom(name)
+            if not access.linear and axis != rank - 1:
+                stride = self.word(f"s{axis}", f"strides_of_{rank}(x)[{axis}]")
+                part = binary(part, "*", stride, 10)
+            if total is not None and len(total.text) + len(part.text) > _WIDE:
+                self.put("let at = ", total)
+                total = atom("at")
+            total = part if total is None else binary(total, "+", part, 9)
+        if total is not None and not total.text.isidentifier():
+            self.put("let at = ", total)
+            total = atom("at")
+        self.pointers(total)
+        return None if mask is None else atom(mask)
+
+    def pointers(self, offset: Code | None) -> None:
+        mutable = self.request.opcode != "gather"
+        lanes = self.lanes
+
+        def pointer(axes: tuple[str, ...]) -> str:
+            return f"PointerTile<*{'mut' if mutable else 'const'} {self.request.element}, {_braces(axes)}>"
+
+        base = method(atom("x"), "as_ptr")
+        base = call("cast_mut", base) if mutable else base
+        self.put(f"let base: {pointer(())} = ", call("pointer_to_tile", base))
+        if lanes.axes:
+            self.put(f"let base: {pointer(lanes.ones)} = ", method(atom("base"), "reshape", _shape(lanes.ones)))
+            if lanes.axes != lanes.ones:
+                wide = method(atom("base"), "broadcast", _shape(lanes.axes))
+                self.put(f"let base: {pointer(lanes.axes)} = ", wide)
+        way = method(atom("base"), "reshape", _shape(())) if offset is None else None
+        way = way or method(atom("base"), "offset_tile", offset or atom("at"))
+        self.put(f"let at: {pointer(lanes.axes)} = ", way)
+
+    def reason(self, mask: Code | None) -> str:
+        access = self.access
+        why = "`inside` keeps every lane within `x`" if access.bounds else "as in the Python, every lane is within `x`"
+        if not access.bounds and mask is not None:
+            why = "as in the Python, every lane of `mask` is within `x`"
+        if self.request.opcode == "scatter":
+            why += ", and no two lanes write one element"
+        elif self.request.opcode != "gather":
+            why += ", and the access is atomic"
+        elif not self.request.shared:
+            why += ", which no block writes"
+        return f"// SAFETY: {why}."
+
+    def access_code(self, mask: Code | None) -> tuple[Code, bool]:
+        """The access itself, and whether its padding is still to be filled in."""
+        operation, request = self.access.operation, self.request
+        masked = atom("None") if mask is None else call("Some", mask)
+        token = atom("Some(after)" if request.ordered else "None")
+        weak = (atom("ordering::Weak"), atom("None::<scope::TileBlock>"))
+        latency = atom(f"Latency::<{operation.attribute('latency') or 0}>")
+        match request.opcode:
+            case "gather":
+                inline = scalar_padding(request) and len(self.lanes.axes) < 2 and mask is not None
+                pad = atom("Some(padding)" if inline else "None")
+                code = call("load_ptr_tko", atom("at"), *weak, masked, pad, token, latency)
+                return code, self.access.padding is not None and not inline and mask is not None
+            case "scatter":
+                return call("store_ptr_tko", atom("at"), atom("value"), *weak, masked, token, latency), False
+        order = atom(f"ordering::{ORDERING[str(operation.attribute('memory_order'))]}")
+        scope = atom(f"scope::{SCOPE[str(operation.attribute('memory_scope'))]}")
+        if request.opcode == "atomic_cas":
+            values = (atom("at"), atom("expected"), atom("desired"))
+            return call("atomic_cas_tko", *values, order, scope, masked, token), False
+        mode = atom(f"atomic::{atomic_mode(str(operation.attribute('mode')), request.dtype)}")
+        return call("atomic_rmw_tko", atom("at"), atom("value"), mode, order, scope, masked, token), False
+
+
+def atomic_mode(mode: str, dtype: DType) -> str:
+    """The name in `atomic::` of a mode for elements of a type."""
+    signed, unsigned, floating = _MODES[mode]
+    return floating if dtype.is_float else signed if dtype.name.startswith("i") else unsigned
+
+
+_VALUE_NAMES = {"gather": (), "scatter": ("value",), "atomic_rmw": ("value",), "atomic_cas": ("expected", "desired")}
+
+
+def _parameters(request: Request, lanes: _Lanes) -> list[str]:
+    access = request.access
+    dims = ", ".join(["-1"] * access.rank)
+    found = [f"x: &Tensor<{request.element}, {{ [{dims}] }}>"]
+    names = ["offset"] if access.linear else list(_LETTERS[: len(access.index)])
+    for name, value in zip(names, access.index, strict=True):
+        assert isinstance(value.type, TileType)
+        kind = value.type
+        found.append(f"{name}: {_tile(str(kind.dtype), lanes.of(kind.shape)) if kind.shape else kind.dtype}")
+    whole = _tile(request.element, lanes.axes)
+    found += [f"{name}: {whole}" for name in _VALUE_NAMES[request.opcode]]
+    if access.padding is not None:
+        found.append(f"padding: {request.element if scalar_padding(request) else whole}")
+    if access.mask is not None:
+        found.append(f"mask: {_tile('bool', lanes.axes)}")
+    if request.ordered:
+        found.append(_AFTER)
+    return found
+
+
+def element_helper(name: str, request: Request) -> Helper:
+    """The helper function of a gather, scatter or atomic."""
+    text = _Text(request)
+    writer, lanes = text.writer, text.lanes
+    writer.line(f"// {_comment(request)}")
+    result = _tile(request.element, lanes.axes)
+    returns = result if request.used else None
+    if request.ordered:
+        returns = f"({result}, Token)" if request.used else "Token"
+    _header(writer, f"fn {name}<{lanes.generics}>" if lanes.generics else f"fn {name}", _parameters(request, lanes), f" -> {returns}" if returns else "")
+    mask = text.addresses()
+    code, late = text.access_code(mask)
+    writer.line(text.reason(mask))
+    if request.opcode == "scatter":
+        text.put("", code, unsafe=True, suffix="" if request.ordered else ";")
+    else:
+        done = "done" if request.ordered else "_"
+        found = "found" if request.used else "_"
+        text.put(f"let ({found}, {done}): ({result}, Token) = ", code, unsafe=True)
+        final = atom("found")
+        if late:
+            fill = atom("padding")
+            if scalar_padding(request):
+                fill = method(fill, "broadcast", _shape(lanes.axes))
+            final = call("select", mask or atom("mask"), final, fill)
+        if request.ordered:
+            final = atom(f"({final.text}, done)" if request.used else "done")
+        if returns is not None:
+            text.put("", final, suffix="")
+    writer.back()
+    writer.line("}")
+    return Helper(name, tuple(writer.lines), 1)
+
+
+def _comment(request: Request) -> str:
+    access = request.access
+    where = "at `offset` from the first" if access.linear else "at the indices"
+    outside = "; lanes outside `x` are left out" if access.bounds else ""
+    if request.opcode == "gather":
+        outside = "; `padding` for lanes outside `x`" if access.bounds and access.padding is not None else outside
+        return f"The elements of `x` {where}{outside}."
+    verb = {"scatter": "Stores to", "atomic_cas": "Compares and swaps"}.get(request.opcode)
+    if verb is None:
+        verb = f"Atomic `{access.operation.attribute('mode')}` on"
+    old = "; gives their old values" if request.used and request.opcode != "scatter" else ""
+    return f"{verb} the elements of `x` {where}{outside}{old}."
+
+
+def _header(writer: Writer, head: str, parameters: list[str], result: str) -> None:
+    one = f"{head}({', '.join(parameters)}){result} {{"
+    if writer.indent + len(one) <= 100:
+        writer.line(one)
+    else:
+        writer.line(f"{head}(")
+        for parameter in parameters:
+            writer.line(f"    {parameter},")
+        writer.line(f"){result} {{")
+    writer.deeper()

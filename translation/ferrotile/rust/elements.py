@@ -1,0 +1,106 @@
+"""Gathers, scatters and atomics of a kernel body: calls of helper functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrotile.passes.elements import ATOMICS, ElementAccess, element_access
+from ferrotile.passes.plan import ArrayPlan, Form
+from ferrotile.program.ir import Operation, Value
+from ferrotile.program.types import TileType
+from ferrotile.rust.element_helpers import Request, element_helper, scalar_padding, strides_helper
+from ferrotile.rust.layout import Code, atom, call
+
+if TYPE_CHECKING:
+    from ferrotile.rust.memory import Memory
+    from ferrotile.rust.statements import Body
+
+
+class Elements:
+    """Emits element accesses for a `Body`."""
+
+    def __init__(self, memory: Memory, body: Body) -> None:
+        self._memory, self._body = memory, body
+        self._made: set[tuple[str, ...]] = set()
+
+    def access(self, operation: Operation) -> None:
+        """One gather, scatter or atomic."""
+        body, memory = self._body, self._memory
+        found = element_access(operation)
+        plan = memory.array(found.array)
+        used = bool(operation.results) and bool(body.values.consumers(operation.result))
+        sizes = tuple(body.spelling.size(size) for size in found.shape)
+        shared = plan.form is not Form.READ
+        request = Request(found, plan.dtype, plan.tokens, used, shared, self._proved(found, plan), sizes)
+        name = self._helper(request)
+        arguments = [atom(memory.reference(found.array)), *map(self._index, found.index)]
+        arguments += [self._tile(v) for v in found.values]
+        if found.padding is not None:
+            arguments.append(
+                self._padding(found.padding, plan) if scalar_padding(request) else self._tile(found.padding)
+            )
+        if found.mask is not None:
+            arguments.append(self._tile(found.mask))
+        token = memory.token(plan) if plan.tokens else None
+        if token is not None:
+            arguments.append(atom(token))
+        self._write(operation, call(name, *arguments), token, used)
+
+    def _write(self, operation: Operation, code: Code, token: str | None, used: bool) -> None:
+        body = self._body
+        if not used:
+            body.put(f"{token} = " if token is not None else "", code)
+        elif token is None:
+            body.assign(operation.result, code, "")
+        else:
+            kind = operation.result.type
+            assert isinstance(kind, TileType)
+            plain = bool(kind.shape) or body.values.is_tile0(operation.result)
+            name = body.name_result(operation.result, "found") if plain else body.scope.temporary("found")
+            done = body.scope.temporary("done")
+            typed = body.spelling.tile(kind.dtype, kind.shape)
+            body.put(f"let ({name}, {done}): ({typed}, Token) = ", code)
+            body.writer.line(f"{token} = {done};")
+            if plain:
+                body.settle(operation.result, name)
+            else:
+                body.assign(operation.result, atom(name), "")
+
+    def _index(self, value: Value) -> Code:
+        assert isinstance(value.type, TileType)
+        return self._tile(value) if value.type.shape else self._body.scalar(value)
+
+    def _padding(self, value: Value, plan: ArrayPlan) -> Code:
+        """A scalar padding; a literal says its type, which the helper is generic in."""
+        code = self._body.scalar(value)
+        plain = code.text.removeprefix("-").replace(".", "").replace("e", "").replace("-", "").isdigit()
+        return Code(f"{code.text}{plan.dtype}", code.precedence) if plain else code
+
+    def _tile(self, value: Value) -> Code:
+        """A tile as an argument: constants and conversions have a local of their own."""
+        body = self._body
+        code = body.tile(value)
+        if "(" in code.text:
+            assert isinstance(value.type, TileType)
+            code = body.bind("v", body.spelling.tile(value.type.dtype, value.type.shape), code)
+        return code
+
+    def _proved(self, found: ElementAccess, plan: ArrayPlan) -> bool:
+        """Whether the access is within the array by its mask, and cannot race with another."""
+        if not found.bounds:
+            return False
+        if found.operation.opcode == "gather":
+            return plan.form is Form.READ
+        others = [a for a in self._memory.access.values() if a.array == plan.value]
+        return all(a.operation.opcode in ATOMICS for a in others)
+
+    def _helper(self, request: Request) -> str:
+        helpers = self._memory.helpers
+        rank = request.access.rank
+        if rank > 1 and not request.access.linear:
+            helpers.get(("strides", rank), f"strides_of_{rank}", lambda name: strides_helper(rank))
+        text = element_helper("?", request).lines
+        if text not in self._made:
+            self._made.add(text)
+            self._memory.assumed += not request.proved
+        return helpers.get(text, request.stem, lambda name: element_helper(name, request))

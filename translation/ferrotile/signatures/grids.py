@@ -1,0 +1,50 @@
+"""The grid of a signature: of a launch or a directive, in the signature's own symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ferrotile.signatures.model import Argument, ArrayArgument, GridFactor
+from ferrotile.signatures.symbols import Symbols
+from ferrotile.signatures.values import Constant, Grid, Int, Sequence, Term, Value
+
+Factors = tuple[tuple[GridFactor, ...], ...]
+
+
+def launched_grid(
+    grid: Value, symbols: Symbols, constants: Mapping[str, Constant], arguments: tuple[Argument, ...]
+) -> Factors | None:
+    """The grid of a launch; None where an axis is no product of `ceil(extent / tile)` of known extents and tiles."""
+    axes = grid.items if isinstance(grid, Sequence) else (grid,)
+    found: list[tuple[Term, ...]] = []
+    for axis in axes:
+        terms = axis.as_terms() if isinstance(axis, Int) else None
+        if terms is None:
+            return None
+        resolved = [symbols.term(t, constants) for t in terms]
+        if any(t is None for t in resolved):
+            return None
+        found.append(tuple(t for t in resolved if t is not None and t != Term(1, 1)))
+    while found and not found[-1]:
+        found.pop()
+    return factors(tuple(found), constants, arguments)
+
+
+def factors(grid: Grid, constants: Mapping[str, Constant], arguments: tuple[Argument, ...]) -> Factors | None:
+    """Grid terms as factors; None where a term names what is no extent and no known constant."""
+    extents = {e for a in arguments if isinstance(a, ArrayArgument) for e in a.extents}
+    axes: list[tuple[GridFactor, ...]] = []
+    for axis in grid:
+        made: list[GridFactor] = []
+        for term in axis:
+            extent: Constant = term.extent
+            tile: Constant = term.tile
+            if isinstance(extent, str) and extent not in extents:
+                extent = constants.get(extent)
+            if isinstance(tile, str):
+                tile = constants.get(tile)
+            if not isinstance(extent, str | int) or not isinstance(tile, int) or tile < 1:
+                return None
+            made.append(GridFactor(extent, tile))
+        axes.append(tuple(made))
+    return tuple(axes)

@@ -1,0 +1,348 @@
+"""What an expression of host code is, as far as that is known."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from ferrotile.signatures import numbers
+from ferrotile.signatures.comparisons import compare, truth
+from ferrotile.signatures.dtype_names import dtype_of
+from ferrotile.signatures.host import literal
+from ferrotile.signatures.hostcode import objects
+from ferrotile.signatures.hostcode.calls import call, call_value
+from ferrotile.signatures.hostcode.facts import settle
+from ferrotile.signatures.hostcode.objects import elements, plain
+from ferrotile.signatures.hostcode.run import Home, Run, Scope
+from ferrotile.signatures.tensor_methods import item, method
+from ferrotile.signatures.tensors import Arguments, extent, set_rank
+from ferrotile.signatures.values import (
+    UNKNOWN,
+    Class,
+    ElementType,
+    Function,
+    Global,
+    Instance,
+    Int,
+    Known,
+    Method,
+    Partial,
+    Sequence,
+    Shape,
+    Table,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+_COMPREHENDED = 64
+
+
+def evaluate(run: Run, node: ast.expr, scope: Scope) -> Value:
+    """The value of `node`. Raises Stop and Raised."""
+    run.step()
+    match node:
+        case ast.Constant(value=value):
+            return literal(value)
+        case ast.Name(id=name):
+            return _name(run, name, scope)
+        case ast.Attribute(value=owner, attr=attr):
+            return attribute(run, evaluate(run, owner, scope), attr)
+        case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+            return _sequence(run, elements, scope)
+        case ast.Dict(keys=keys, values=values):
+            return _table(run, keys, values, scope)
+        case ast.Subscript(value=owner, slice=index):
+            return _item(run, evaluate(run, owner, scope), index, scope)
+        case ast.BinOp(left=left, op=op, right=right):
+            rounded = numbers.round_up(node, lambda e: evaluate(run, e, scope))
+            return rounded or _binary(op, evaluate(run, left, scope), evaluate(run, right, scope))
+        case ast.UnaryOp(op=op, operand=operand):
+            rounded = numbers.round_up(node, lambda e: evaluate(run, e, scope))
+            return rounded or numbers.unary(op, evaluate(run, operand, scope))
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return compare(op, evaluate(run, left, scope), evaluate(run, right, scope))
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return evaluate(run, body if settle(run, test, evaluate(run, test, scope), True, scope) else orelse, scope)
+        case ast.BoolOp(op=op, values=values):
+            return _boolean(run, isinstance(op, ast.And), values, scope)
+        case ast.Lambda():
+            return Function(node, scope.names, scope.home.name)
+        case ast.NamedExpr(target=ast.Name(id=name), value=value):
+            scope.names[name] = run.named(name, evaluate(run, value, scope))
+            return scope.names[name]
+        case ast.ListComp(elt=elt, generators=[loop]) | ast.GeneratorExp(elt=elt, generators=[loop]):
+            return _comprehension(run, elt, loop, scope)
+        case ast.Call():
+            return call(run, node, scope)
+        case ast.JoinedStr():
+            return Unknown(None, "str")
+        case ast.Yield(value=value):
+            if scope.yields is not None:
+                scope.yields.append(Known(None) if value is None else evaluate(run, value, scope))
+            return UNKNOWN
+        case ast.Await(value=value):
+            return evaluate(run, value, scope)
+        case _:
+            return UNKNOWN
+
+
+def _name(run: Run, name: str, scope: Scope) -> Value:
+    if name in scope.names:
+        return scope.names[name]
+    return global_name(run, name, scope.home)
+
+
+def global_name(run: Run, name: str, home: Home, depth: int = 0) -> Value:
+    """A name of a module, through what it imports from modules that are read."""
+    if name in home.globals:
+        return home.globals[name]
+    imported = home.module.imports.get(name)
+    if imported is not None:
+        return dotted_value(run, run.absolute(home, imported), depth + 1)
+    if name in home.module.constants:
+        value = evaluate(run, home.module.constants[name], Scope({}, home)) if depth < 8 else UNKNOWN
+        home.globals.setdefault(name, value)
+        return value
+    for star in reversed(home.module.star_imports):
+        base = run.absolute(home, star)
+        found = dotted_value(run, f"{base}.{name}", depth + 1)
+        if not isinstance(found, Global | Unknown) or (dtype_of(f"{base}.{name}") is not None):
+            return found
+        if not hasattr(builtins, name):
+            return found
+    return Global(f"builtins.{name}") if hasattr(builtins, name) else UNKNOWN
+
+
+def dotted_value(run: Run, dotted: str, depth: int = 0) -> Value:
+    """What a dotted name means: something of a module of the workspace, an element type, or something not read."""
+    dtype = dtype_of(dotted)
+    if dtype is not None:
+        return ElementType(dtype)
+    found = run.split(dotted) if depth < 8 else None
+    if found is None:
+        return Global(dotted)
+    home, rest = found
+    if not rest:
+        return Global(dotted)
+    load(run, home)
+    value = global_name(run, rest[0], home, depth + 1)
+    for attr in rest[1:]:
+        value = attribute(run, value, attr)
+    return value
+
+
+def load(run: Run, home: Home) -> None:
+    """Read the assignments at the top of another module, once."""
+    if home.ready:
+        return
+    home.ready = True
+    wanted = (ast.Assign, ast.AnnAssign, ast.If, ast.Try, ast.ClassDef)
+    kept: list[ast.stmt] = [s for s in home.module.statements if isinstance(s, wanted)]
+    run.execute(run, kept, Scope(home.globals, home))
+    remember_tables(home)
+
+
+def remember_tables(home: Home) -> None:
+    """Note the module-level dicts as they are before any function is called."""
+    home.tables = [(v, Table(dict(v.items), v.stored)) for v in home.globals.values() if isinstance(v, Table)]
+
+
+def attribute(run: Run, owner: Value, attr: str) -> Value:
+    """`owner.attr`."""
+    match owner:
+        case Tensor():
+            match attr:
+                case "shape":
+                    return Shape(owner)
+                case "dtype":
+                    return ElementType(owner.dtype)
+                case "ndim":
+                    return Int(owner.rank)
+                case "T" | "mT":
+                    return method(owner, "t", Arguments((), {}))
+                case "is_cuda":
+                    return Known(True)
+                case "device" | "grad":
+                    return UNKNOWN
+                case _:
+                    return Method(owner, attr)
+        case Instance() | Class():
+            value = objects.attribute(run, owner, attr)
+            if isinstance(value, Partial) and "()" in value.named:
+                return call_value(run, Partial(value.function, value.positional, {}), Arguments((), {}))
+            return value
+        case Global(dotted=dotted):
+            return dotted_value(run, f"{dotted}.{attr}")
+        case Unknown(ident=ident):
+            return Method(Unknown(ident and f"{ident}.{attr}"), attr)
+        case Method(owner=Unknown(ident=ident), name=name):
+            return Method(Unknown(ident and f"{ident}.{name}.{attr}"), attr)
+        case _:
+            return Method(owner, attr)
+
+
+def _sequence(run: Run, elements: list[ast.expr], scope: Scope) -> Value:
+    items: list[Value] = []
+    for element in elements:
+        if not isinstance(element, ast.Starred):
+            items.append(plain(evaluate(run, element, scope)))
+            continue
+        inner = evaluate(run, element.value, scope)
+        if isinstance(inner, Shape) and inner.tensor.rank is not None:
+            items.extend(extent(inner.tensor, Int(i)) for i in range(inner.tensor.rank))
+        elif isinstance(inner, Sequence):
+            items.extend(inner.items)
+        else:
+            return UNKNOWN  # of unknown length
+    return Sequence(tuple(items))
+
+
+def _table(run: Run, keys: list[ast.expr | None], values: list[ast.expr], scope: Scope) -> Value:
+    table = Table()
+    for key, value in zip(keys, values, strict=True):
+        found = evaluate(run, value, scope)
+        if key is not None:
+            objects.put(table, evaluate(run, key, scope), plain(found))
+        elif isinstance(found, Table):
+            table.items.update(found.items)
+            table.stored = found.stored or table.stored
+        else:
+            return UNKNOWN
+    return table
+
+
+def _item(run: Run, owner: Value, index: ast.expr, scope: Scope) -> Value:
+    if isinstance(owner, Tensor):
+        parts = index.elts if isinstance(index, ast.Tuple) else [index]
+        return item(owner, Sequence(tuple(_tensor_index(run, p, scope) for p in parts)))
+    if isinstance(index, ast.Slice):
+        return _slice(run, owner, index, scope)
+    at = evaluate(run, index, scope)
+    match owner:
+        case Shape(tensor=tensor):
+            return extent(tensor, at)
+        case Sequence(items=items) if isinstance(at, Int) and at.value is not None:
+            return items[at.value] if -len(items) <= at.value < len(items) else UNKNOWN
+        case Table():
+            return objects.get(owner, at)
+        case _:
+            return UNKNOWN
+
+
+def _tensor_index(run: Run, node: ast.expr, scope: Scope) -> Value:
+    if isinstance(node, ast.Slice):
+        whole = node.lower is None and node.upper is None and node.step is None
+        return Unknown(None, "whole" if whole else "slice")
+    value = evaluate(run, node, scope)
+    return value if isinstance(value, Int) or value == Known(None) else Tensor()
+
+
+def _slice(run: Run, owner: Value, index: ast.Slice, scope: Scope) -> Value:
+    bounds = [None if b is None else evaluate(run, b, scope) for b in (index.lower, index.upper, index.step)]
+    ends = [b.value if isinstance(b, Int) else None for b in bounds]
+    if any(b is not None and e is None for b, e in zip(bounds, ends, strict=True)) or ends[2] == 0:
+        return UNKNOWN
+    cut = slice(*ends)
+    if isinstance(owner, Sequence):
+        return Sequence(owner.items[cut])
+    if isinstance(owner, Shape) and owner.tensor.rank is not None:
+        return Sequence(tuple(extent(owner.tensor, Int(i)) for i in range(owner.tensor.rank)[cut]))
+    return UNKNOWN
+
+
+def _binary(op: ast.operator, left: Value, right: Value) -> Value:
+    match op, left, right:
+        case ast.Add(), Sequence(items=first), Sequence(items=second):
+            return Sequence((*first, *second))
+        case ast.Mult(), Sequence(items=items), Int(value=int(times)) if 0 <= times * len(items) <= _COMPREHENDED:
+            return Sequence(items * times)
+        case _:
+            return numbers.binary(op, left, right)
+
+
+def _boolean(run: Run, conjunction: bool, values: list[ast.expr], scope: Scope) -> Value:
+    """`a and b`, `a or b`: known operands decide; `x or DEFAULT` of an unknown `x` is `DEFAULT` or `x`, by path."""
+    unknown: Value | None = None
+    likely: bool | None = True
+    for at, node in enumerate(values):
+        value = plain(evaluate(run, node, scope))
+        known = truth(value)
+        last = at == len(values) - 1
+        if known is None:
+            bare = isinstance(value, Unknown) and value.kind != "bool"
+            if not conjunction and not last and bare and isinstance(value, Unknown):
+                if run.decisions.choose(False, value.ident):
+                    return value
+                continue
+            unknown = value
+            guess = value.likely if isinstance(value, Unknown) else None
+            likely = None if guess is None or likely is None else likely and guess
+        elif known is not conjunction or (last and unknown is None):
+            return value
+    if unknown is None:
+        return Known(conjunction)
+    single = isinstance(unknown, Unknown) and len(values) == 1
+    return unknown if single else Unknown(None, "bool", likely if conjunction else None)
+
+
+def _comprehension(run: Run, elt: ast.expr, loop: ast.comprehension, scope: Scope) -> Value:
+    items = elements(evaluate(run, loop.iter, scope))
+    inner = Scope(dict(scope.names), scope.home)
+    if items is None or len(items) > _COMPREHENDED:
+        assign_target(run, loop.target, UNKNOWN, inner)
+        evaluate(run, elt, inner)
+        return UNKNOWN
+    made: list[Value] = []
+    for one in items:
+        assign_target(run, loop.target, one, inner)
+        keeps = [truth(evaluate(run, test, inner)) for test in loop.ifs]
+        if None in keeps:
+            return UNKNOWN
+        if all(keeps):
+            made.append(evaluate(run, elt, inner))
+    return Sequence(tuple(made))
+
+
+def assign_target(run: Run, target: ast.expr, value: Value, scope: Scope) -> None:
+    """Assign to a name, an attribute, an item, or a tuple of them."""
+    value = plain(value)
+    match target:
+        case ast.Name(id=name):
+            scope.names[name] = run.named(name, value)
+        case ast.Attribute(value=owner, attr=attr):
+            holder = evaluate(run, owner, scope)
+            if isinstance(holder, Instance):
+                holder.fields[attr] = value
+        case ast.Subscript(value=owner, slice=index) if not isinstance(index, ast.Slice):
+            holder = evaluate(run, owner, scope)
+            if isinstance(holder, Table):
+                objects.put(holder, evaluate(run, index, scope), value)
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            _unpack(run, targets, value, scope)
+        case _:
+            return
+
+
+def _unpack(run: Run, targets: list[ast.expr], value: Value, scope: Scope) -> None:
+    starred = [n for n, t in enumerate(targets) if isinstance(t, ast.Starred)]
+    if isinstance(value, Shape) and not starred:
+        set_rank(value.tensor, len(targets))
+    items = elements(value)
+    after = len(targets) - starred[0] - 1 if starred else 0
+    for position, target in enumerate(targets):
+        inner: Value = UNKNOWN
+        if starred and position == starred[0]:
+            if items is not None and len(items) >= len(targets) - 1:
+                inner = Sequence(items[position : len(items) - after])
+            assert isinstance(target, ast.Starred)
+            target = target.value
+        elif items is None:
+            if isinstance(value, Shape):
+                behind = starred and position > starred[0]
+                inner = extent(value.tensor, Int(position - len(targets) if behind else position))
+        else:
+            at = position - len(targets) if starred and position > starred[0] else position
+            fits = len(items) == len(targets) or (starred and len(items) >= len(targets) - 1)
+            inner = items[at] if fits else UNKNOWN
+        assign_target(run, target, inner, scope)
