@@ -18,7 +18,7 @@ from ferrotile.syntax.module import parse_module
 from ferrotile.translate import translate_document
 from ferrotile.translation import Options
 from ferrotile_runner.host import HostClient
-from ferrotile_runner.launch_plan import write_plan
+from ferrotile_runner.launch_plan import Initial, write_plan
 from ferrotile_runner.python_worker import PythonCompiler
 from ferrotile_runner.slice import slice_source
 from ferrotile_runner.toolchain import locate
@@ -28,9 +28,14 @@ SIZES = {
     "vector_add": {"large": (1 << 26,), "tail": (100_003,)},
     "softmax": {"large": (65_536, 1024), "tail": (1037, 1000)},
     "silu_mul": {"large": (8192, 8192), "tail": (1001, 1003)},
+    "adamw": {"large": (1 << 25,), "tail": (100_003,)},
     "matmul": {"large": (8192, 8192, 8192), "tail": (1000, 520, 264)},
 }
 """Extents of each kernel's symbols, in the order in which its signature names them first."""
+
+SCALARS = {"adamw": {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "decay": 0.01}}
+INITIAL = {"adamw": {"v": Initial.UNIFORM}}
+"""Arrays that must not be negative."""
 
 
 def main() -> None:
@@ -45,7 +50,10 @@ def main() -> None:
         for case, extents in cases.items():
             folder, sizes = Path(sys.argv[1]) / case, dict(zip(symbols, extents, strict=True))
             text = slice_source(module, function).text
-            print(write_plan(folder, kernel, text, sizes, {}, "sm_90", host, python))
+            path = write_plan(
+                folder, kernel, text, sizes, SCALARS.get(name, {}), "sm_90", host, python, INITIAL.get(name, {})
+            )
+            print(path)
     host.close()
     python.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ import numpy as np
 from ferrotile.program.dtypes import DType, Kind
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, ScalarArgument, Signature
 
+from ferrotile_runner.launch_facts import Facts, facts_of
+from ferrotile_runner.tileir.interpreter import Unsupported
 from ferrotile_runner.tileir.interpreter.elements import Array, is_float, limits
 
 MAX_ELEMENTS = 1 << 21
@@ -34,7 +35,10 @@ _NUMPY: Mapping[str, np.dtype[np.generic]] = MappingProxyType(
 
 
 def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
-    """The NumPy type that stores elements of `dtype`."""
+    """The NumPy type that stores elements of `dtype`. Raises Unsupported where none does: elements of 4 bits are
+    packed in memory."""
+    if dtype.name not in _NUMPY:
+        raise Unsupported(f"arrays of {dtype.name}")
     return _NUMPY[dtype.name]
 
 
@@ -48,83 +52,6 @@ class Case:
     arrays: Mapping[str, Array]
     scalars: Mapping[str, int | float | bool]
     grid: tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What hypotheses say about sizes. `open` are those that no size was chosen by."""
-
-    sizes: Mapping[str, int]
-    at_most: Mapping[str, int]
-    at_least: Mapping[str, int]
-    multiple_of: Mapping[str, int]
-    equal: Mapping[str, str]
-    unit_axes: frozenset[int]
-    grid: Mapping[int, GridFactor]
-    contiguous: bool
-    open: tuple[str, ...]
-
-
-_NAME = r"([A-Za-z_]\w*)"
-_PATTERNS: tuple[tuple[str, str], ...] = (
-    (rf"(?:cdiv|ceil)\({_NAME}, *(\d+)\) *={{1,2}} *(\d+)", "tiles"),
-    (rf"{_NAME} *={{1,2}} *(\d+)", "size"),
-    (rf"{_NAME} *<= *(\d+)", "most"),
-    (rf"{_NAME} *< *(\d+)", "below"),
-    (rf"{_NAME} *>= *(\d+)", "least"),
-    (rf"{_NAME} *% *(\d+) *={{1,2}} *0", "multiple"),
-    (rf"{_NAME} *={{1,2}} *{_NAME}", "equal"),
-    (r"bid\.([xyz]) *={1,2} *0", "axis"),
-    (r"grid\.([xyz]) *={1,2} *cdiv\((\w+), *(\d+)\)", "grid"),
-    (r"grid\.([xyz]) *={1,2} *(\w+)", "grid"),
-    (r"grid\.[xyz] is Rust grid\.[xyz]", "renamed"),
-    (r"extents >= 1|index arithmetic does not overflow", "always"),
-    (r".*contiguous.*", "contiguous"),
-)
-
-
-def facts_of(hypotheses: Sequence[str]) -> Facts:
-    """Reads launch facts such as `cdiv(N, 1024) = 1`, `N = 1000`, `N % 64 = 0`, `bid.y = 0`."""
-    sizes: dict[str, int] = {}
-    most: dict[str, int] = {}
-    least: dict[str, int] = {}
-    multiple: dict[str, int] = {}
-    equal: dict[str, str] = {}
-    axes: set[int] = set()
-    grid: dict[int, GridFactor] = {}
-    contiguous, unread = False, list[str]()
-    for hypothesis in hypotheses:
-        kind, words = next(
-            ((k, m.groups()) for p, k in _PATTERNS if (m := re.fullmatch(p, hypothesis.strip()))), ("", ())
-        )
-        match kind:
-            case "tiles":
-                name, tile, count = words[0], int(words[1]), int(words[2])
-                most[name] = min(most.get(name, tile * count), tile * count)
-                least[name] = max(least.get(name, 1), tile * (count - 1) + 1)
-            case "size":
-                sizes[words[0]] = int(words[1])
-            case "most" | "below":
-                bound = int(words[1]) - (kind == "below")
-                most[words[0]] = min(most.get(words[0], bound), bound)
-            case "least":
-                least[words[0]] = max(least.get(words[0], 1), int(words[1]))
-            case "multiple":
-                multiple[words[0]] = math.lcm(multiple.get(words[0], 1), int(words[1]))
-            case "equal":
-                equal[words[1]] = words[0]
-            case "axis":
-                axes.add("xyz".index(words[0]))
-            case "grid":
-                extent = int(words[1]) if words[1].isdigit() else words[1]
-                grid["xyz".index(words[0])] = GridFactor(extent, int(words[2]) if len(words) > 2 else 1)
-            case "renamed" | "always":
-                pass
-            case "contiguous":
-                contiguous = True
-            case _:
-                unread.append(hypothesis)
-    return Facts(sizes, most, least, multiple, equal, frozenset(axes), grid, contiguous, tuple(unread))
 
 
 Shape = Callable[[int], int]
@@ -156,8 +83,9 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
         for a in signature.arguments
         if isinstance(a, ConstantArgument) and isinstance(a.value, int) and not isinstance(a.value, bool)
     }
-    factors = [*(f for axis in signature.grid or () for f in axis), *facts.grid.values()]
+    factors = [f for axis in (*(signature.grid or ()), *facts.grid.values()) for f in axis]
     known = {f.extent: f.tile for f in factors if isinstance(f.extent, str) and f.tile > 1}
+    peers = _peers(signature, lambda name: name in facts.sizes or name in constants or name in known or tiles.get(name, 1) > 1)
     sizes: dict[str, int] = {}
     for name in symbols(signature):
         if name in facts.sizes or name in constants:
@@ -167,10 +95,26 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
         size = max(min(size, facts.at_most.get(name, size)), facts.at_least.get(name, 1))
         step = facts.multiple_of.get(name, 1)
         sizes[name] = max(step, size - size % step)
+    for name, other in peers.items():
+        if facts.at_least.get(name, 1) <= sizes[other] <= facts.at_most.get(name, sizes[other]):
+            sizes[name] = sizes[other] if sizes[other] % facts.multiple_of.get(name, 1) == 0 else sizes[name]
     for name, other in facts.equal.items():
         if other in sizes and name in sizes:
             sizes[name] = sizes[other]
     return sizes
+
+
+def _peers(signature: Signature, known: Callable[[str], bool]) -> dict[str, str]:
+    """For extents of which nothing is known, the known extent on the same axis of another array of the same rank:
+    such arrays mostly have one shape, and a launch with others leaves an array soon."""
+    shapes = [a.extents for a in signature.arguments if isinstance(a, ArrayArgument)]
+    at: dict[tuple[int, int], str] = {}
+    for shape in shapes:
+        for axis, extent in enumerate(shape):
+            if isinstance(extent, str) and known(extent):
+                at.setdefault((len(shape), axis), extent)
+    places = [(extent, (len(shape), axis)) for shape in shapes for axis, extent in enumerate(shape)]
+    return {e: at[place] for e, place in places if isinstance(e, str) and not known(e) and place in at}
 
 
 def grid_for(signature: Signature, sizes: Mapping[str, int], facts: Facts) -> tuple[int, int, int] | None:
@@ -183,7 +127,7 @@ def grid_for(signature: Signature, sizes: Mapping[str, int], facts: Facts) -> tu
         return -(-extent // one.tile)
 
     if signature.grid is None:
-        axes = [factor(facts.grid.get(axis, GridFactor(1))) for axis in range(3)]
+        axes = [math.prod(factor(f) for f in facts.grid.get(axis, ())) for axis in range(3)]
     else:
         axes = [math.prod(factor(f) for f in axis) for axis in signature.grid]
     filled = [*axes, 1, 1, 1][:3]

@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ferrotile.signatures.model import Argument, ArrayArgument, ConstantArgument, ScalarArgument, Signature
+from ferrotile.program.dtypes import DType
+from ferrotile.signatures.model import (
+    Argument,
+    ArrayArgument,
+    ConstantArgument,
+    ConstantValue,
+    ScalarArgument,
+    Signature,
+)
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.compile_error import CompileError
@@ -56,9 +64,20 @@ def _argument_json(argument: Argument, divisors: Specialization | None) -> dict[
         case ScalarArgument(dtype=dtype):
             return {"kind": "scalar", "dtype": dtype.name}
         case ConstantArgument(value=value):
-            if isinstance(value, float) and not math.isfinite(value):
-                return {"kind": "constant", "value": {"float": str(value)}}
-            return {"kind": "constant", "value": value}
+            return {"kind": "constant", "value": _constant(value)}
+
+
+def _constant(value: ConstantValue) -> object:
+    """A constant as JSON: what JSON has no form for is an object with one key that names its kind."""
+    match value:
+        case float() if not math.isfinite(value):
+            return {"float": str(value)}
+        case DType(name=name):
+            return {"dtype": name}
+        case tuple():
+            return {"tuple": [_constant(v) for v in value]}
+        case _:
+            return value
 
 
 def _slice_path(source_slice: str) -> Path:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -21,6 +22,7 @@ from ferrotile_runner.toolchain import Toolchain, cache_directory
 from ferrotile_runner.typecheck import RustDiagnostic, TypeCheckError, type_check
 
 SETUP = "run `ferrotile setup`"
+POLL_SECONDS = 0.05
 INSTALL = "install it with `pip install 'ferrotile[compilers]'`"
 
 
@@ -40,6 +42,7 @@ class Session:
     def __init__(self, toolchain: Toolchain) -> None:
         self.toolchain = toolchain
         self._lock = threading.RLock()
+        self._checking = threading.Lock()
         self._host: HostClient | None = None
         self._python: PythonCompiler | None = None
         self._simulator: Simulator | None = None
@@ -94,7 +97,8 @@ class Session:
     def check_types(self, texts: Sequence[str], cancel: threading.Event | None = None) -> None:
         """Type-checks many Rust texts in one run of `cargo`, for `rustc_errors` to find. Raises as that
         does."""
-        with self._lock:
+        # Not `_lock`: a run takes minutes, in which others want their compilers, or to close the session.
+        with self._turn(cancel):
             new = [text for text in dict.fromkeys(texts) if text not in self._rustc]
             if not new:
                 return
@@ -111,6 +115,17 @@ class Session:
                 reason = f"{where}: {error.strerror or error}: choose another cache folder with XDG_CACHE_HOME"
                 raise ToolMissing(reason) from error
             self._rustc.update(zip(new, errors, strict=True))
+
+    @contextlib.contextmanager
+    def _turn(self, cancel: threading.Event | None) -> Iterator[None]:
+        """Waits for the other threads' runs of `cargo`, or for `cancel`."""
+        while not self._checking.acquire(timeout=POLL_SECONDS):
+            if cancel is not None and cancel.is_set():
+                raise ProcessError(Ending.CANCELLED, "cancelled")
+        try:
+            yield
+        finally:
+            self._checking.release()
 
     def know_types(self, text: str, errors: Sequence[RustDiagnostic]) -> None:
         """Takes over what another run of `check_types` found about a text."""

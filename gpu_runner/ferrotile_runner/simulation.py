@@ -18,7 +18,8 @@ from ferrotile.signatures.model import ArrayArgument, Signature
 from ferrotile.translation import Entry as RustEntry
 
 from ferrotile_runner.compare import Difference, compare
-from ferrotile_runner.inputs import Case, cases, describe, facts_of
+from ferrotile_runner.inputs import Case, cases, describe
+from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.launch_grid import rust_grid
 from ferrotile_runner.launch_words import words_of
 from ferrotile_runner.parameter_words import Role, python_words, rust_words

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ferrotile.frontends.cutile.discover import kernel_decorator
+from ferrotile.frontends.cutile.factories import captures
 from ferrotile.signatures.dtype_names import dtype_of
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.positions import LineTable
@@ -17,7 +18,9 @@ from ferrotile.syntax.span import NOWHERE, Span
 
 from ferrotile_runner.workers import python_compiler
 
-IMPORTABLE = frozenset({"cuda", "math", "typing", "numpy", "__future__"})
+IMPORTABLE = frozenset(
+    {"cuda", "math", "typing", "numpy", "__future__", "dataclasses", "enum", "operator", "functools"}
+)
 """Packages that a slice may import: the dialect's and those without side effects."""
 
 
@@ -66,6 +69,13 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
             if names & needed and names & set(module.constants):
                 pieces.append(_statement(table, module, statement))
                 defined.update(names)
+        elif isinstance(statement, ast.ClassDef) and statement.name in needed:
+            pieces.append(_class(table, module, statement))
+            defined.add(statement.name)
+    for name, given in (captures(module, kernel) if kernel.enclosing else {}).items():
+        if name in needed:
+            pieces.append(_Piece(table.line_of(kernel.item.span.start), given + "\n"))
+            defined.add(name)
     for name in needed | {kernel.node.name}:
         function = kernel if name == kernel.node.name else module.function(name)
         if function is not None:
@@ -80,6 +90,7 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
 def _reachable(module: Module, kernel: FunctionSource) -> set[str]:
     needed: set[str] = {kernel.name} if kernel.name in module.constants else set()
     work: list[ast.AST] = [kernel.node, *(module.constants[name] for name in needed)]
+    classes = {s.name: s for s in module.statements if isinstance(s, ast.ClassDef)}
     dropped = {inner for decorator in _host_decorators(module, kernel) for inner in ast.walk(decorator)}
     while work:
         node = work.pop()
@@ -90,6 +101,8 @@ def _reachable(module: Module, kernel: FunctionSource) -> set[str]:
                 work.append(function.node)
             elif name in module.constants:
                 work.append(module.constants[name])
+            elif name in classes:
+                work.append(classes[name])
     return needed
 
 
@@ -218,6 +231,15 @@ def _bound(statement: ast.Import | ast.ImportFrom) -> set[str]:
     return {
         a.asname or (a.name.split(".")[0] if isinstance(statement, ast.Import) else a.name) for a in statement.names
     }
+
+
+def _class(table: LineTable, module: Module, node: ast.ClassDef) -> _Piece:
+    """The class with its decorators."""
+    span = module.span_of(node)
+    first = min((module.span_of(d).start for d in node.decorator_list), default=span.start)
+    start = table.line_start(table.line_of(first))
+    text = module.document.data[start : span.end].decode()
+    return _Piece(table.line_of(first), text + "\n")
 
 
 def _function(table: LineTable, module: Module, function: FunctionSource, dropped: tuple[ast.expr, ...] = ()) -> _Piece:

@@ -7,9 +7,11 @@ import json
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.process import Command, Ending, ProcessError, run
@@ -17,6 +19,8 @@ from ferrotile_runner.toolchain import Toolchain, cache_directory
 
 CHECK_SECONDS = 900.0
 """The first check also compiles cuTile Rust's own crates."""
+
+LOCK_POLL_SECONDS = 0.05
 
 _LIBRARY = "#![allow(unused, non_snake_case, clippy::all)]\n"
 
@@ -42,15 +46,32 @@ class RustDiagnostic:
 
 
 @contextlib.contextmanager
-def _exclusive(path: Path) -> Iterator[None]:
-    """Holds a file lock: processes share the project folder."""
+def _exclusive(path: Path, seconds: float, cancel: threading.Event | None) -> Iterator[None]:
+    """Holds a file lock: processes share the project folder. Raises `ProcessError` where another holds it for longer
+    than `seconds`, or on `cancel`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as handle:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        deadline = time.monotonic() + seconds
+        while not _locked(handle):
+            if cancel is not None and cancel.is_set():
+                raise ProcessError(Ending.CANCELLED, "cancelled")
+            if time.monotonic() > deadline:
+                raise ProcessError(Ending.TIMEOUT, f"another ferrotile has been type-checking for {seconds:g} s")
+            time.sleep(LOCK_POLL_SECONDS)
         yield
+
+
+def _locked(handle: IO[str]) -> bool:
+    """Whether the lock is ours now."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _write_if_changed(path: Path, text: str) -> None:
@@ -170,7 +191,7 @@ def type_check(
     )
     errors: list[tuple[RustDiagnostic, ...]] = [()] * len(texts)
     left = dict(enumerate(texts))
-    with _exclusive(folder / "lock"):
+    with _exclusive(folder / "lock", seconds, cancel):
         while left:
             _write_project(folder, toolchain.host_source, left)
             done = run(command, seconds, on_stderr=on_line, cancel=cancel)

@@ -9,6 +9,9 @@ from ferrotile.diagnostics.model import Diagnostic
 RUNGS = ("translated", "type-checked", "assembled", "proved", "simulated", "matched")
 """The ladder, lowest first."""
 
+SHOWN = ("proved", "matched", "simulated", "assembled", "type-checked")
+"""In which order a verdict names what was reached: what says most first."""
+
 BAD = frozenset({"failed", "timeout", "crashed"})
 
 
@@ -38,15 +41,14 @@ class Verdict:
 
     @property
     def passed(self) -> tuple[str, ...]:
-        """Rungs that every entry which tried them reached, in the order of the ladder; `translated` left
-        out."""
+        """Rungs that every entry which tried them reached, what says most first; `translated` left out."""
         bad = {o.rung for o in self.outcomes if o.status != "passed"}
         good = {o.rung for o in self.outcomes if o.status == "passed"} - bad
-        return tuple(r for r in RUNGS[1:] if r in good)
+        return tuple(r for r in SHOWN if r in good)
 
     @property
     def line(self) -> str:
         """The verdict in one line, failures first."""
         if self.failures:
             return ", ".join(f"{o.rung} {o.status}" for o in self.failures)
-        return ", ".join(reversed(self.passed)) or "nothing above `translated` was reached"
+        return ", ".join(self.passed) or "nothing above `translated` was reached"

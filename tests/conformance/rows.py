@@ -15,6 +15,7 @@ Reference = Callable[..., Array]
 PROVED = "proved"
 SIMULATED = "simulated"
 ASSEMBLED = "assembled"
+TYPE_CHECKED = "type-checked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Conformance of memory operations: loads and stores with every keyword, gather, scatter, atomics, views, raw memory."""
+"""Conformance of memory operations: loads and stores with every keyword, elements, atomics, views, raw memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def _view_rows() -> list[Row]:
         for padding in PADDINGS
     ]
     rows += [
-        _vector("load-hints", "a = ct.load(x, i, T, latency=3, allow_tma=False)\nct.store(y, i, a, latency=2, allow_tma=False)\n"),
+        _vector(
+            "load-hints",
+            "a = ct.load(x, i, T, latency=3, allow_tma=False)\nct.store(y, i, a, latency=2, allow_tma=False)\n",
+        ),
         _vector(
             "load-order-of-memory",
             "a = ct.load(x, (i,), (T,), memory_order=ct.MemoryOrder.RELAXED, memory_scope=ct.MemoryScope.DEVICE)\n"
@@ -60,7 +63,7 @@ def _view_rows() -> list[Row]:
             "v = x.tiled_view((T,), padding_mode=ct.PaddingMode.ZERO)\nw = y.tiled_view((T,))\n"
             "n = v.num_tiles(0)\nw.store((i,), (v.load((i,)) * n).reshape(w.tile_shape).astype(v.dtype))\n",
         ),
-    ]  # fmt: skip
+    ]
     return rows
 
 
@@ -82,7 +85,15 @@ def _element_rows() -> list[Row]:
             SIMULATED,
         ),
     ]
-    old = {"add": "i32 f32 u64", "max": "i32 u32", "min": "i64 u32", "and": "i32", "or": "u32", "xor": "i64", "xchg": "i32"}
+    old = {
+        "add": "i32 f32 u64",
+        "max": "i32 u32",
+        "min": "i64 u32",
+        "and": "i32",
+        "or": "u32",
+        "xor": "i64",
+        "xchg": "i32",
+    }
     for name, dtypes in old.items():
         for d in dtypes.split():
             rows.append(
@@ -91,7 +102,9 @@ def _element_rows() -> list[Row]:
                     file_of(
                         f"x: {d}[N], y: {d}[N], T=16, grid=(N/T)",
                         _VECTOR_PARAMETERS,
-                        "i = ct.bid(0)\n" + lanes + "a = ct.load(x, (i,), (T,))\n"
+                        "i = ct.bid(0)\n"
+                        + lanes
+                        + "a = ct.load(x, (i,), (T,))\n"
                         + f"ct.atomic_{name}(y, at, a)\n"
                         + f"ct.atomic_{name}(y, at, a, memory_order=ct.MemoryOrder.RELAXED)\n",
                     ),
@@ -106,8 +119,15 @@ def _element_rows() -> list[Row]:
     integers = "x: i32[N], y: i32[N], T=16, grid=(N/T)"
     load = "i = ct.bid(0)\n" + lanes + "a = ct.load(x, (i,), (T,))\n"
     rows += [
-        Row("atomic-cas", file_of(integers, _VECTOR_PARAMETERS, load + (
-            "ct.atomic_cas(y, at, a, a + 1, memory_order=ct.MemoryOrder.ACQ_REL)\n")), ASSEMBLED),
+        Row(
+            "atomic-cas",
+            file_of(
+                integers,
+                _VECTOR_PARAMETERS,
+                load + ("ct.atomic_cas(y, at, a, a + 1, memory_order=ct.MemoryOrder.ACQ_REL)\n"),
+            ),
+            ASSEMBLED,
+        ),
         Row("raw-atomics", file_of(integers, _VECTOR_PARAMETERS, load + "w = y.get_raw_memory()\n" + raw), ASSEMBLED),
         Row("view-atomics", file_of(integers, _VECTOR_PARAMETERS, load + "w = y.tiled_view((T,))\n" + view), ASSEMBLED),
         Row(
@@ -160,7 +180,18 @@ def _element_rows() -> list[Row]:
             "from-foreign",
             file_of(_VECTOR, _VECTOR_PARAMETERS, "p = ct.Array.from_foreign(x, (4,), (1,))\nct.store(y, (0,), 1.0)\n"),
             "FT205",
-            "ct.Array.from_foreign",
+            "ct.Array.from_foreign(x, (4,), (1,))",
+        ),
+        Row(
+            "cluster-scope",
+            file_of(
+                _VECTOR,
+                _VECTOR_PARAMETERS,
+                "a = ct.load(x, (0,), (T,), memory_order=ct.MemoryOrder.RELAXED, memory_scope=ct.MemoryScope.CLUSTER)\n"
+                "ct.store(y, (0,), a)\n",
+            ),
+            "FT301",
+            "ct.MemoryScope.CLUSTER",
         ),
         Row(
             "insert",
@@ -172,11 +203,11 @@ def _element_rows() -> list[Row]:
             ),
             ASSEMBLED,
         ),
-    ]  # fmt: skip
+    ]
     return rows
 
 
-_ANNOTATED = '''from typing import Annotated
+_ANNOTATED = """from typing import Annotated
 
 import cuda.tile as ct
 
@@ -206,7 +237,7 @@ def row(
     if F > 100:
         raise ct.static_exception(ValueError("F is too large"))
     ct.store(y, (ct.bid(0),), a + m)
-'''
+"""
 
 
 ROWS = (*_view_rows(), *_element_rows(), Row("language-names", _ANNOTATED, SIMULATED))

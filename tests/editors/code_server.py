@@ -33,6 +33,7 @@ SETTINGS: Mapping[str, object] = {
     "workbench.secondarySideBar.defaultVisibility": "hidden",
     "workbench.colorTheme": "Light Modern",
     "workbench.layoutControl.enabled": False,
+    "workbench.activityBar.location": "hidden",
     "window.commandCenter": False,
     "chat.disableAIFeatures": True,
     "editor.minimap.enabled": False,

@@ -14,7 +14,7 @@ from .texts import KERNEL, REFUSED, URI
 
 pytestmark = [
     pytest.mark.asyncio,
-    pytest.mark.timeout(60),
+    pytest.mark.timeout(180),
     pytest.mark.filterwarnings("error::pytest_lsp.LspSpecificationWarning"),
 ]
 

@@ -14,7 +14,7 @@ from .conftest import capabilities
 from .strict_client import FAKE, REAL, Client
 from .texts import AT, KERNEL, URI, head
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(180)
 
 ENCODINGS = {
     "utf-8": lambda text: len(text.encode()),

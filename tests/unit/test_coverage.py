@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -50,7 +52,7 @@ def bad(x, T: ct.Constant[int]):
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return Store()
+    return Store("now")
 
 
 @pytest.fixture
@@ -281,19 +283,29 @@ def test_other_compilers_are_other_results() -> None:
 
 def test_a_store_without_a_folder_forgets(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    store = Store(tmp_path / "file" / "below")
+    store = Store("now", tmp_path / "file" / "below")
     store.put(("a",), {"x": 1})
     assert store.get(("a",)) is None
     assert "results are not kept" in store.unusable
 
 
 def test_a_damaged_record_is_as_none(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = Store("now", tmp_path)
     store.put(("a",), {"x": 1})
     assert store.get(("a",)) == {"x": 1}
+    assert Store("then", tmp_path).get(("a",)) is None
     (written,) = tmp_path.rglob("*.json")
     written.write_text('{"x":')
     assert store.get(("a",)) is None
+
+
+def test_results_of_old_versions_go(tmp_path: Path) -> None:
+    for generation, days in (("old", 15), ("young", 13)):
+        Store(generation, tmp_path).put(("a",), {"x": 1})
+        used = time.time() - days * 24 * 3600
+        os.utime(tmp_path / generation, (used, used))
+    Store("now", tmp_path)
+    assert [folder.name for folder in tmp_path.iterdir()] == ["young"]
 
 
 class Fragile(Session):

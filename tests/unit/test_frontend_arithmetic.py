@@ -116,3 +116,70 @@ def test_nan_constant_is_finite_text() -> None:
     assert lowered.program is not None
     values = [s.attribute("value") for s in lowered.program.body.statements if hasattr(s, "opcode")]
     assert any(isinstance(v, float) and math.isnan(v) for v in values)
+
+
+@pytest.mark.parametrize(
+    ("expression", "types", "expected"),
+    [
+        # Python computes with strictly typed constants at compile time, in the type, with wrap-around.
+        ("b + (ct.int8(100) + ct.int8(100))", ("f32", "i32", "i32"), ["addi"]),
+        ("b * ct.floor(2.5)", ("f32", "i32", "i32"), ["muli"]),
+        ("a * ct.sqrt(2.0)", ("f32", "i32", "f32"), ["mulf"]),
+        # abs reads the bits of unsigned integers as signed: no identity.
+        ("abs(b)", ("f32", "u8", "u8"), ["absi"]),
+        ("abs(b > 0)", ("f32", "i32", "bool"), ["cmpi", "absi"]),
+        # A loose constant makes bools integers in bitwise operations, too.
+        ("(b > 0) & 1", ("f32", "i32", "i32"), ["cmpi", "exti", "andi"]),
+        ("(b > 0) / 2", ("f32", "i32", "f32"), ["cmpi", "itof", "divf"]),
+        ("b.astype(ct.bool_)", ("f32", "i32", "bool"), ["cmpi"]),
+        ("a.astype(ct.bool_)", ("f32", "i32", "bool"), ["ftoi"]),
+        ("ct.arange(16, dtype=ct.float32, start=0.5, step=2)", ("f32", "i32", "f32"), ["iota", "itof", "mulf", "addf"]),
+        ("ct.arange(16, dtype=ct.int32, start=0, step=1)", ("f32", "i32", "i32"), ["iota"]),
+        ("ct.cumsum(b > 0)", ("f32", "i32", "i32"), ["cmpi", "exti", "scan"]),
+        ("ct.reduce(a, 0, lambda p, q: p + q, 0)", ("f32", "i32", "f32"), ["reduce", "reshape"]),
+        ("ct.argmax(b)", ("f32", "i32", "i32"), ["reduce", "reshape"]),
+    ],
+)
+def test_exact_rules(expression: str, types: tuple[str, str, str], expected: list[str]) -> None:
+    assert _ops(expression, *types) == expected
+
+
+@pytest.mark.parametrize(
+    ("constant", "dtype", "value"),
+    [
+        ("ct.int8(100) + ct.int8(100)", "i8", "-56"),
+        ("ct.full((16,), 300, ct.int8)", "i8", "44"),
+        ("ct.full((16,), 2.7, ct.int32)", "i32", "2"),
+        ("ct.full((16,), 0.1, ct.float64)", "f64", "0.10000000149011612"),
+        ("ct.full((16,), 0.3, ct.float8_e4m3fn)", "f8e4m3fn", "0.3125"),
+        ("ct.full((16,), 1.1, ct.float8_e5m2)", "f8e5m2", "1.0"),
+        ("ct.full((16,), 5.0, ct.float8_e8m0fnu)", "f8e8m0fnu", "4.0"),
+        ("ct.full((16,), 6.0, ct.float8_e8m0fnu)", "f8e8m0fnu", "8.0"),
+        ("ct.full((16,), 0.1, ct.bfloat16)", "bf16", "0.10009765625"),
+        ("ct.full((16,), 7 // -2, ct.int32)", "i32", "-4"),
+    ],
+)
+def test_constants_round_and_wrap(constant: str, dtype: str, value: str) -> None:
+    lines = text_of(_KERNEL.format(constant), x="f32[1]", y="i32[1]", z=f"{dtype}[1]", n="i32", T=16)
+    assert any(f"constant {{value = {value}}} : tile<" in line and dtype in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("statement", "code", "at"),
+    [
+        ("max(b > 0, b > 1)", "FT203", "max(b > 0, b > 1)"),
+        ("divmod(a, 2.0)[0]", "FT203", "divmod(a, 2.0)"),
+        ("ct.add(b, b, rounding_mode=ct.RoundingMode.RZ)", "FT203", "ct.RoundingMode.RZ"),
+        ("ct.exp(a, rounding_mode=ct.RoundingMode.RZ)", "FT203", "ct.RoundingMode.RZ"),
+        ("ct.truediv(a, a, rounding_mode=ct.RoundingMode.FULL)", "FT302",
+         "ct.truediv(a, a, rounding_mode=ct.RoundingMode.FULL)"),
+        ("b.astype(ct.uint32) // 3", "FT220", "b.astype(ct.uint32) // 3"),
+        ("ct.full((16,), 1e9, ct.float8_e4m3fn)", "FT208", "ct.full((16,), 1e9, ct.float8_e4m3fn)"),
+        ("ct.reduce(a, 0, lambda p, q: p + q, 1)", "FT203", "1"),
+        ("ct.reduce((a, b), 0, lambda p, q, r, s: (p, q), (0,))[0]", "FT205", "(0,)"),
+        ("ct.extract(a, (9,), (2,))", "FT204", "(9,)"),
+    ],
+)  # fmt: skip
+def test_refused_rules(statement: str, code: str, at: str) -> None:
+    found = problems(_KERNEL.format(statement), x="f32[1]", y="i32[1]", z="f32[1]", n="i32", T=16)
+    assert found[0] == (code, at)

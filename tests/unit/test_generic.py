@@ -32,14 +32,14 @@ def entry(kernel: KernelTranslation) -> str:
     ("body", "generics"),
     [
         # Each array keeps a type of its own while only conversions to f32 lie between them.
-        ("    s = a.astype(ct.float32) + b.astype(ct.float32)\n    ct.store(z, (i,), s.astype(z.dtype))\n", "E F G"),
+        ("    s = a.astype(ct.float32) + b.astype(ct.float32)\n    ct.store(z, (i,), s.astype(z.dtype))\n", "X Y Z"),
         # Operands of one operation have one type; so has what is stored without a conversion.
-        ("    ct.store(z, (i,), (a + b).astype(z.dtype))\n", "E F"),
-        ("    ct.store(z, (i,), ct.exp(a) * b)\n", "E"),
+        ("    ct.store(z, (i,), (a + b).astype(z.dtype))\n", "X Y"),
+        ("    ct.store(z, (i,), ct.exp(a) * b)\n", "X"),
         # A comparison of two unknown types makes them one: the Rust takes equal types only.
-        ("    if x.dtype != y.dtype:\n        a = b\n    ct.store(z, (i,), (a + b).astype(z.dtype))\n", "E F"),
+        ("    if x.dtype != y.dtype:\n        a = b\n    ct.store(z, (i,), (a + b).astype(z.dtype))\n", "X Y"),
         # 0.5 is exact in all three types.
-        ("    ct.store(z, (i,), a * 0.5 + b)\n", "E"),
+        ("    ct.store(z, (i,), a * 0.5 + b)\n", "X"),
     ],
 )
 def test_generic(body: str, generics: str) -> None:
@@ -78,8 +78,8 @@ def test_a_directive_decides() -> None:
 
 
 def test_comparing_a_variable_raises_instead_of_answering() -> None:
-    e, f = DType("f16", Kind.FLOAT, 16, "E"), DType("f16", Kind.FLOAT, 16, "F")
-    assert e == DType("f16", Kind.FLOAT, 16, "E")
+    e, f = DType("f16", Kind.FLOAT, 16, "X"), DType("f16", Kind.FLOAT, 16, "F")
+    assert e == DType("f16", Kind.FLOAT, 16, "X")
     assert e != I32
     assert e != F64
     for other in (F16, BF16, F32, f):

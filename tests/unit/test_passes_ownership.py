@@ -43,7 +43,7 @@ def test_swapped_grid_axes_are_renamed() -> None:
     found = kernel(copy("j, i", "(N/TN, M/TM)"))
     assert form(found) == "owned"
     assert hypotheses(found) == ("grid.x is Rust grid.y", "grid.y is Rust grid.x")
-    assert "let i = program_id(1);" in (found.rust or "")
+    assert "let (i, j) = (program_id(1), program_id(0));" in (found.rust or "")
 
 
 def test_a_constant_axis_needs_one_tile() -> None:

@@ -140,9 +140,10 @@ def test_two_launch_signatures() -> None:
         for d in ("float16", "float32")
     )
     result, _ = infer(host(body + body))
-    assert [
-        s.arguments[0].dtype.name for s in result.signatures if isinstance(s.arguments[0], ArrayArgument)
-    ] == ["f16", "f32"]
+    assert [s.arguments[0].dtype.name for s in result.signatures if isinstance(s.arguments[0], ArrayArgument)] == [
+        "f16",
+        "f32",
+    ]
 
 
 def test_equal_numbers_under_two_names_stay_two_symbols() -> None:
@@ -152,9 +153,7 @@ def test_equal_numbers_under_two_names_stay_two_symbols() -> None:
 
 
 def test_an_extent_named_like_another_one_gets_its_own_symbol() -> None:
-    body = (
-        "def a():\n    N = 64\n    return torch.zeros(N)\ndef b():\n    N = 32\n    return torch.zeros(N)\n"
-    )
+    body = "def a():\n    N = 64\n    return torch.zeros(N)\ndef b():\n    N = 32\n    return torch.zeros(N)\n"
     signature = only(infer(host(body + "ct.launch(0, (1,), k, (a(), b(), 32))\n"))[0])
     assert shown(signature)[:2] == ["x: f32[N]", "y: f32[N2]"]
 

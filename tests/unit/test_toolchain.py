@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from ferrotile_runner import toolchain
 from ferrotile_runner.doctor import Status, doctor
 from ferrotile_runner.host import HostClient
 from ferrotile_runner.process import Command, Ending, JsonProcess, ProcessError, RpcError, run
+from ferrotile_runner.session import Session
 from ferrotile_runner.setup import SetupError, setup
-from ferrotile_runner.typecheck import parse_messages
+from ferrotile_runner.typecheck import parse_messages, type_check
 
 NOTHING = toolchain.Toolchain(None, None, None, None, None, None, None, None, False)
 
@@ -248,3 +250,34 @@ def test_rustc_messages_are_sorted_by_kernel() -> None:
     first, second = parse_messages(output, 2)
     assert [(e.line, e.column, e.code) for e in first] == [(3, 5, "E0308")]
     assert [(e.line, e.message) for e in second] == [(7, "mismatched types\nnote: expected")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file locks there")
+def test_waiting_for_another_type_check_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    lock = toolchain.cache_directory() / "typecheck" / "lock"
+    lock.parent.mkdir(parents=True)
+    tools = replace(NOTHING, cargo=Path(sys.executable), host_source=tmp_path)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(ProcessError, match="another ferrotile") as raised:
+            type_check(tools, ["mod a {}"], seconds=0.1)
+        assert raised.value.ending is Ending.TIMEOUT
+        cancel = threading.Event()
+        cancel.set()
+        with pytest.raises(ProcessError) as raised:
+            type_check(tools, ["mod a {}"], cancel=cancel)
+        assert raised.value.ending is Ending.CANCELLED
+
+
+def test_a_session_closes_while_types_are_checked() -> None:
+    session = Session(NOTHING)
+    with session._checking:
+        cancel = threading.Event()
+        cancel.set()
+        with pytest.raises(ProcessError) as raised:
+            session.check_types(["mod a {}"], cancel)
+        assert raised.value.ending is Ending.CANCELLED
+        session.close()

@@ -23,7 +23,8 @@ INSTANCES = (F16, F32, BF16)
 
 Result = TypeVar("Result")
 
-_NAMES = ("E", "F", "G", "H", "T", "U", "V", "W")
+_NAMES = ("X", "Y", "Z", "U", "V", "W", "G", "H")
+"""None is a type parameter in cutile's core: in a call of `ceil_div<E>` the JIT takes a literal for the entry's `E`."""
 
 
 def variables(signature: Signature) -> tuple[str, ...]:

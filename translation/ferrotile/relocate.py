@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import OrderedDict
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeVar
 
@@ -12,7 +11,7 @@ from ferrotile.rust.emit import Emitted
 from ferrotile.signatures.launch import Launches
 from ferrotile.syntax.document import Document, Item, ItemKind
 from ferrotile.syntax.module import FunctionSource, Module
-from ferrotile.syntax.parsed import ParseCache
+from ferrotile.syntax.parsed import SPARE, ParseCache
 from ferrotile.syntax.span import NOWHERE, Span
 from ferrotile.translation import KernelTranslation
 
@@ -121,22 +120,25 @@ def _move(kind: type[T], origin: T, shift: Shift) -> T:
     return made
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Entry:
     places: Places
     results: Results
     movable: bool
+    used: int
 
 
 class Cache:
-    """What translations of one document after another share. Not for use by two threads at once."""
+    """What translations of one document after another share: best one cache a file. It keeps what the last text
+    needs and a few texts before it, so that undoing is quick. Not for use by two threads at once."""
 
     def __init__(self, limit: int = 1024) -> None:
         self.parsed = ParseCache()
         self._limit = limit
-        self._entries: OrderedDict[tuple[object, ...], _Entry] = OrderedDict()
+        self._round = 0
+        self._entries: dict[tuple[object, ...], _Entry] = {}
         self._launches: tuple[object, Launches] | None = None
-        self._words: OrderedDict[bytes, tuple[frozenset[str], frozenset[str]]] = OrderedDict()
+        self._words: dict[bytes, tuple[frozenset[str], frozenset[str]]] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -146,8 +148,7 @@ class Cache:
         entry = self._entries.get(key)
         if entry is None:
             return None
-        if 2 * len(self._entries) > self._limit:  # nothing goes before that
-            self._entries.move_to_end(key)
+        entry.used = self._round
         was = entry.places
         if was.own.start == places.own.start and was == places:
             return entry.results
@@ -167,10 +168,21 @@ class Cache:
             Shift(places, places).of(results)
         except _Unplaced:
             movable = False
-        self._entries[key] = _Entry(places, results, movable)
-        self._entries.move_to_end(key)
+        self._entries[key] = _Entry(places, results, movable, self._round)
         if len(self._entries) > self._limit:
-            self._entries.popitem(last=False)
+            del self._entries[min(self._entries, key=lambda k: self._entries[k].used)]
+
+    def end_round(self) -> None:
+        """A document is done: what was not used for long goes."""
+        live = sum(1 for e in self._entries.values() if e.used == self._round)
+        if len(self._entries) > live + 2 * SPARE:
+            oldest = sorted(self._entries, key=lambda k: self._entries[k].used)
+            for key in oldest[: len(oldest) - live - SPARE]:
+                del self._entries[key]
+        if len(self._words) > 2 * live + 8 * SPARE:
+            self._words.clear()
+        self._round += 1
+        self.parsed.end_round()
 
     def launches(self, key: object) -> Launches | None:
         """The launch sites of the last document, where it had the same host code."""
@@ -187,8 +199,6 @@ class Cache:
             meant = {value for name, value in _ALIAS.findall(item.text) if name in called}
             found = (frozenset(_NAME.findall(item.text)), called | meant)
             self._words[item.digest] = found
-            if len(self._words) > 8 * self._limit:
-                self._words.popitem(last=False)
         return found
 
 

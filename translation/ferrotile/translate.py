@@ -92,6 +92,7 @@ def translate_document(
             cache.put(key, places, found)
         kernels.extend(found[0])
         emitted.extend(found[1])
+    cache.end_round()
     return DocumentTranslation(tuple(kernels), tuple(_module_diagnostics(module)), tuple(emitted))
 
 

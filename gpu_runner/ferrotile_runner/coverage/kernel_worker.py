@@ -18,7 +18,6 @@ from ferrotile_runner.report import Rung, RungStatus
 from ferrotile_runner.typecheck import RustDiagnostic
 from ferrotile_runner.workers import kernels as worker
 
-
 START_SECONDS = 30.0
 """A new process has this much more time for its first answer, since it also loads ferrotile."""
 

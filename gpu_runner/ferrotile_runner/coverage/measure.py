@@ -61,7 +61,7 @@ def measure(
     stopped = cancel or threading.Event()
     jobs = max(1, min(settings.jobs, len(texts)))
     workers = [KernelWorker(settings.options, settings.seconds, stopped) for _ in range(jobs)]
-    run = _Run(settings, toolchain, workers, store or Store(), progress, stopped)
+    run = _Run(settings, toolchain, workers, store or Store(tool_digest(toolchain)), progress, stopped)
     try:
         run.translate(texts)
         if any(rung != Rung.TRANSLATED for rung in settings.rungs):
@@ -97,7 +97,7 @@ class _Run:
         self._lock = threading.Lock()
         self._done = 0
         self._total = 0
-        self._key = (tool_digest(toolchain), json.dumps(asdict(settings.options), sort_keys=True))
+        self._options = json.dumps(asdict(settings.options), sort_keys=True)
 
     def translate(self, texts: Sequence[Text]) -> None:
         self._begin(len(texts))
@@ -119,7 +119,7 @@ class _Run:
                 return self._step()
             listed, self.problems[at] = list(answer.kernels), answer.problems
             kept = {"kernels": [{"name": n, "line": line} for n, line in listed], "problems": list(answer.problems)}
-            self.store.put((*self._key, "file", text.text), as_json(kept))
+            self.store.put((self._options, "file", text.text), as_json(kept))
         self.rows[at] = [self._row(worker, text, i, name, line) for i, (name, line) in enumerate(listed)]
         return self._step()
 
@@ -184,11 +184,11 @@ class _Run:
         self._step()
 
     def _known(self, what: str, text: str) -> Mapping[str, object] | None:
-        return None if self.settings.fresh else self.store.get((*self._key, what, text))
+        return None if self.settings.fresh else self.store.get((self._options, what, text))
 
     def _keep(self, text: Text, row: KernelRow) -> None:
         entries = [{"report": e.report, "rust": e.rust, "tried": sorted(e.tried)} for e in row.entries]
-        self.store.put((*self._key, str(row.index), text.text), as_json({"entries": entries}))
+        self.store.put((self._options, str(row.index), text.text), as_json({"entries": entries}))
 
     def _begin(self, total: int) -> None:
         self._done, self._total = 0, total

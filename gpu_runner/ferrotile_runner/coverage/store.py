@@ -6,7 +6,9 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +17,9 @@ import ferrotile
 from ferrotile_runner import json_values as read
 from ferrotile_runner.report import Json
 from ferrotile_runner.toolchain import Toolchain, cache_directory
+
+KEPT_SECONDS = 14 * 24 * 3600
+"""How long results of another version of ferrotile are kept after their last use."""
 
 
 def tool_digest(toolchain: Toolchain) -> str:
@@ -28,13 +33,26 @@ def tool_digest(toolchain: Toolchain) -> str:
     return state.hexdigest()
 
 
-class Store:
-    """JSON values under keys of text, one file each. A folder that cannot be written makes it forgetful, and
-    `unusable` says so. Safe to use from several threads and processes."""
+def _drop_old(root: Path) -> None:
+    """Removes generations that no run has used for a while."""
+    oldest = time.time() - KEPT_SECONDS
+    with contextlib.suppress(OSError):
+        for folder in root.iterdir():
+            if folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder, ignore_errors=True)
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder if folder is not None else cache_directory() / "coverage"
+
+class Store:
+    """JSON values under keys of text, one file each, for one `generation` of the tool. A folder that cannot be written
+    makes it forgetful, and `unusable` says so. Safe to use from several threads and processes."""
+
+    def __init__(self, generation: str, folder: Path | None = None) -> None:
+        root = folder if folder is not None else cache_directory() / "coverage"
+        self._folder = root / generation[:16]
         self.unusable = ""
+        with contextlib.suppress(OSError):
+            os.utime(self._folder)
+        _drop_old(root)
 
     def _path(self, key: tuple[str, ...]) -> Path:
         digest = hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).hexdigest()

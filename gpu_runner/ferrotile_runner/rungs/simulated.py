@@ -3,7 +3,7 @@ own."""
 
 from __future__ import annotations
 
-from ferrotile_runner.inputs import facts_of
+from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.process import Ending, ProcessError
 from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject
 from ferrotile_runner.session import Session

@@ -171,7 +171,7 @@ def _with_nan(rewriter: Rewriter, plain: Term, least: Term) -> Term | None:
     flags, place = found
     function, _, axis = plain.data
     values = plain.args[0]
-    if place != axis or not flags.op == "cmpf" or flags.args != (values, values):
+    if place != axis or flags.op != "cmpf" or flags.args != (values, values):
         return None
     if flags.data not in {"not_equal unordered"}:
         return None

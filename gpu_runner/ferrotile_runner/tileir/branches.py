@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ferrotile_runner.tileir import effects, exits, shapes
+from ferrotile_runner.tileir import effects, exits
 from ferrotile_runner.tileir.exits import FALLS, Choice, Leaf, Tree
 from ferrotile_runner.tileir.memory import Before
 from ferrotile_runner.tileir.model import Operation, TokenType
@@ -175,7 +175,30 @@ def _within(token: Before, span: tuple[int, int]) -> Before:
 
 
 def _branch_effects(program: Program, condition: Term, then: Effects, other: Effects) -> None:
-    for base in dict.fromkeys(base for branch in (then, other) for base, _ in branch):
-        sides = [tuple(effect for owner, effect in branch if owner is base) for branch in (then, other)]
-        args = (condition, *sides[0], *sides[1])
-        effects.write(program, base, program.store.term("if", len(sides[0]), args, (), "effect"))
+    """Each effect under the conjunction of the conditions on its way (C5). The two sides exclude each other; the one
+    that is written first is picked by the condition, not by the text."""
+    negated = program.rewriter.negation(condition, ())
+    sides = [(condition, then), (negated, other)]
+    if _is_second(condition, negated):
+        sides.reverse()
+    for base in dict.fromkeys(base for _, branch in sides for base, _ in branch):
+        for guard, branch in sides:
+            for owner, effect in branch:
+                if owner is base:
+                    effects.write(program, base, guarded(program, guard, effect))
+
+
+def _is_second(condition: Term, negated: Term) -> bool:
+    predicates = ("cmpi", "less_than_or_equal"), ("cmpi", "not_equal")
+    if condition.op == "xori" or negated.op == "xori":
+        return condition.op == "xori"
+    if condition.op in {"andi", "ori"}:
+        return condition.op == "ori"
+    return any(condition.is_op(op, predicate) for op, predicate in predicates)
+
+
+def guarded(program: Program, guard: Term, effect: Term) -> Term:
+    """The effect where the condition holds."""
+    if effect.op == "guard":
+        guard, effect = program.rewriter.connective("andi", (guard, effect.args[0]), ()), effect.args[1]
+    return program.store.term("guard", (), (guard, effect), (), "effect")

@@ -11,8 +11,6 @@ from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, subterms, value_of
 from ferrotile_runner.tileir.trace import Path
 
-Effects = Sequence[tuple[Term, Term]]
-
 
 @dataclass(frozen=True, slots=True)
 class Counter:
@@ -30,13 +28,8 @@ def _idle(tree: Tree, kind: str, current: Mapping[int, Term]) -> bool:
     return all(k < len(tree.values) and tree.values[k] is value for k, value in current.items())
 
 
-def _guarded(condition: Term, taken: bool, effects: Effects, paths: Iterable[Path]) -> bool:
-    """Whether all that a round does is done where `condition` is `taken`."""
-    for _, effect in effects:
-        if effect.op != "if" or effect.args[0] is not condition or not isinstance(effect.data, int):
-            return False
-        if (taken and len(effect.args) - 1 != effect.data) or (not taken and effect.data != 0):
-            return False
+def _guarded(condition: Term, taken: bool, paths: Iterable[Path]) -> bool:
+    """Whether all that a round does, every access, check and division, is done where `condition` is `taken`."""
     return all((condition, taken) in path for path in paths)
 
 
@@ -45,7 +38,6 @@ def flag_of(
     current: Mapping[int, Term],
     initial: Mapping[int, Term],
     moving: Sequence[int],
-    effects: Effects,
     paths: Sequence[Path],
 ) -> int | None:
     """The carried boolean that turns all later rounds into nothing, once it is set."""
@@ -54,7 +46,7 @@ def flag_of(
     for k in moving:
         if value_of(initial[k]) != 0 or tree.condition is not current[k]:
             continue
-        if _idle(tree.then, "continue", current) and _guarded(tree.condition, False, effects, paths):
+        if _idle(tree.then, "continue", current) and _guarded(tree.condition, False, paths):
             return k
     return None
 
@@ -64,7 +56,6 @@ def counter_of(
     tree: Tree,
     current: Mapping[int, Term],
     initial: Mapping[int, Term],
-    effects: Effects,
     paths: Sequence[Path],
 ) -> Counter | None:
     """The counter of a `loop` that begins with `if count < upper {} else { break }` and always adds one constant."""
@@ -78,7 +69,7 @@ def counter_of(
         slot = next((k for k, value in current.items() if value is count), None)
         if slot is None or count.op != "carry" or not _invariant(upper, current):
             continue
-        if not _guarded(tree.condition, holds, effects, paths):
+        if not _guarded(tree.condition, holds, paths):
             continue
         steps = {
             rewriter.integers.subtract(leaf.values[slot] or count, count)

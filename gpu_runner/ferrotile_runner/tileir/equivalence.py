@@ -76,8 +76,8 @@ class _Context:
             made = self.store.term("cdiv", "", (self.extent(symbol), self.store.const(tile)))
             self.facts.equal[made] = self.store.const(1)
             self.facts.limits[self.extent(symbol)] = tile
-        for symbol, bound in hypotheses.at_most:
-            self.facts.limits[self.extent(symbol)] = bound
+        for symbol, most in hypotheses.at_most:
+            self.facts.limits[self.extent(symbol)] = most
         for axis, size in hypotheses.grid.items():
             self.facts.grid[axis] = self.expression(size)
         for name, bound in hypotheses.below:

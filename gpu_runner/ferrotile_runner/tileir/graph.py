@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from ferrotile_runner.tileir import branches, effects, loops, reductions, shapes
 from ferrotile_runner.tileir.exits import Leaf, Tree
@@ -27,7 +26,7 @@ from ferrotile_runner.tileir.model import (
 )
 from ferrotile_runner.tileir.operations import NO_MEANING, TABLE, TERMINATORS, Effect
 from ferrotile_runner.tileir.simplify import Rewriter
-from ferrotile_runner.tileir.terms import Shape, Term
+from ferrotile_runner.tileir.terms import Shape, Term, value_of
 from ferrotile_runner.tileir.trace import Obligation, PadKey, Path, Trace, Unsupported
 
 _DEFAULT_ROUNDING = {"divi": "zero", "ftoi": "nearest_int_to_zero", "exp": "full", "tanh": "full"}
@@ -185,14 +184,19 @@ class Program:
             case name:
                 words = attributes(operation)
                 made = rewriter.make(name, words, args, shape, element)
+                if name in {"shli", "shri"} and value_of(args[1]) is None:
+                    self.oblige(store.term("shift", int(element[1:]), (args[1],), args[1].shape, "i1"), operation)
                 if TABLE[name].partial and made.op in {"div", "cdiv", name, "poly"}:
                     self.partial(operation, args[1])
                 return made
 
     def partial(self, operation: Operation, divisor: Term) -> None:
         if not self.rewriter.integers.positive(divisor):
-            term = self.store.term("nonzero", (), (divisor,), divisor.shape, "i1")
-            self.trace.obligations.append(Obligation(term, self.path, self.loops, operation.location))
+            self.oblige(self.store.term("nonzero", (), (divisor,), divisor.shape, "i1"), operation)
+
+    def oblige(self, term: Term, operation: Operation) -> None:
+        """Notes what the operation is undefined without."""
+        self.trace.obligations.append(Obligation(term, self.path, self.loops, operation.location))
 
     def view(self, operation: Operation) -> None:
         name = operation.name

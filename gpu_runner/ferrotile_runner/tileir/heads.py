@@ -195,9 +195,7 @@ class Head:
         kind = self.positional[0].type
         return isinstance(kind, TileType) and kind.element == PointerType("i1")
 
-    def types(
-        self, named: Mapping[str, tuple[Value, ...]], printed: list[Type], results: list[Type]
-    ) -> list[Type]:
+    def types(self, named: Mapping[str, tuple[Value, ...]], printed: list[Type], results: list[Type]) -> list[Type]:
         """The results' types; one type may serve all results. Raises ReadError where the operands' types as the line
         repeats them are not those of their definitions."""
         if self.row.typing is Typing.RESULT:

@@ -60,11 +60,24 @@ class Implication:
             return self._either(condition, place)
         if (condition, True) in place.path or (self.rewriter.negation(condition, condition.shape), False) in place.path:
             return True
+        if condition.op == "shift" and self._shifts(condition, place):
+            return True
         if condition.op == "nonzero" and self._divides(condition.args[0], place):
             return True
         if any(self._applies(fact, place) for fact in self.facts.get(condition, ())):
             return True
         return condition.is_op("cmpi", "less_than") and self._last(condition, place)
+
+    def _shifts(self, condition: Term, place: _Place) -> bool:
+        """An amount that a narrower shift of the other program is defined for."""
+        amount, width = condition.args[0], condition.data
+        inner = amount.args[0] if amount.op == "exti" and "unsigned" in str(amount.data) else amount
+        for fact, found in self.facts.items():
+            if fact.op != "shift" or fact.args[0] is not inner or not isinstance(fact.data, int):
+                continue
+            if isinstance(width, int) and fact.data <= width and any(self._applies(one, place) for one in found):
+                return True
+        return False
 
     def _divides(self, divisor: Term, place: _Place) -> bool:
         """A divisor that a condition on the way keeps from being 0."""

@@ -39,29 +39,34 @@ def _runs_once(program: Program, operation: Operation) -> bool:
     if a is not None and b is not None and c is not None:
         return c > 0 and a < b <= a + c
     grid = program.rewriter.integers.facts.grid
-    if lower.op == "bid" and isinstance(lower.data, str) and step.is_op("grid", lower.data):
-        if grid.get(lower.data) is upper:
-            return program.store.use(f"grid.{lower.data} is the number of tiles: the persistent loop runs once")
-    return False
+    if lower.op != "bid" or not isinstance(lower.data, str) or not step.is_op("grid", lower.data):
+        return False
+    if grid.get(lower.data) is not upper:
+        return False
+    return program.store.use(f"grid.{lower.data} is the number of tiles: the persistent loop runs once")
 
 
 def _once(program: Program, operation: Operation) -> None:
+    """A loop that runs once, or a `loop` that always breaks: its body in the place of it (C6)."""
     region = operation.regions[0]
-    induction, *arguments = region.arguments
-    program.values[induction.number] = program.term(operation.one("lower"))
-    for argument, value in zip(arguments, operation.named["initial"], strict=True):
+    arguments = region.arguments
+    ending = _STOP
+    if operation.name == "for":
+        program.values[arguments[0].number] = program.term(operation.one("lower"))
+        arguments, ending = arguments[1:], _ROUND
+    for argument, start in zip(arguments, operation.named["initial"], strict=True):
         if isinstance(argument.type, TokenType):
-            program.tokens[argument.number] = program.token(value)
+            program.tokens[argument.number] = program.token(start)
         else:
-            program.values[argument.number] = program.term(value)
+            program.values[argument.number] = program.term(start)
     tree = program.region(region)
-    if not exits.kinds(tree) <= _ROUND:
+    if not exits.kinds(tree) <= ending:
         raise Unsupported("an early exit from a loop that runs once", operation.location)
     for place, result in enumerate(operation.results):
         if isinstance(result.type, TokenType):
-            program.tokens[result.number] = _common(tree, _ROUND, place)
+            program.tokens[result.number] = _common(tree, ending, place)
             continue
-        value = exits.merged(program.rewriter, tree, _ROUND, place)
+        value = exits.merged(program.rewriter, tree, ending, place)
         if value is None:
             raise Unsupported("a loop that passes on too little", operation.location)
         program.bind(operation, result, value)
@@ -104,6 +109,11 @@ class Loop:
         while True:
             tree = self.body()
             program.loops = outer
+            if exits.kinds(tree) <= _STOP:
+                trace.rollback(mark, memory)
+                program.depth -= 1
+                _once(program, self.operation)
+                return
             if not self.learn(tree, mark[0]):
                 break
             trace.rollback(mark, memory)
@@ -197,11 +207,11 @@ class Loop:
             passed = [leaf.tokens[k] or frozenset() for leaf in exits.leaves(tree) if leaf.kind in _ROUND]
             kept = frozenset[int | Marker].intersection(entering, *passed) if passed else entering
             self.entering[k] = kept
-        done, paths = trace.effects[start:], self.paths()
+        paths = self.paths()
         if self.counted and self.flag is None:
-            self.flag = flag_of(tree, current, self.initial, self.moving(), done, paths)
+            self.flag = flag_of(tree, current, self.initial, self.moving(), paths)
         if not self.counted and self.counter is None:
-            self.counter = counter_of(program.rewriter, tree, current, self.initial, done, paths)
+            self.counter = counter_of(program.rewriter, tree, current, self.initial, paths)
         if before == (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, self.entering):
             self.bury(start)
         after = (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, dict(self.entering))
@@ -210,8 +220,11 @@ class Loop:
     def paths(self) -> list[Path]:
         """The ways to all that a round does: accesses, checks, divisions."""
         trace = self.program.trace
-        items = (*trace.accesses, *trace.assertions, *trace.obligations, *trace.facts)
-        return [item.path for item in items if any(frame.ordinal == self.ordinal for frame in item.loops)]
+        done = [(item.path, item.loops) for item in trace.accesses]
+        done += [(item.path, item.loops) for item in trace.assertions]
+        done += [(item.path, item.loops) for item in trace.obligations]
+        done += [(item.path, item.loops) for item in trace.facts]
+        return [path for path, loops in done if any(frame.ordinal == self.ordinal for frame in loops)]
 
     def value(self, tree: Tree, k: int) -> Term:
         """What the next round gets, or the loop gives when it stops here, if it is counted; else the former."""

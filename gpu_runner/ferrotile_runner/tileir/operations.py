@@ -172,10 +172,7 @@ def _rows() -> tuple[Specification, ...]:
             keys=frozenset({"shape", "strides"}),
             typing=T.ARROW,
         ),
-        *(
-            S(n, ("view",), K.OTHER)
-            for n in ("make_partition_view", "make_strided_view", "make_gather_scatter_view")
-        ),
+        *(S(n, ("view",), K.OTHER) for n in ("make_partition_view", "make_strided_view", "make_gather_scatter_view")),
         *(S(n, ("view",), K.OTHER, typing=T.ARROW) for n in ("get_index_space_shape", "get_tensor_shape")),
         S("get_global", (), K.OTHER, E.UNSUPPORTED),
         # memory
@@ -239,10 +236,7 @@ def _rows() -> tuple[Specification, ...]:
         S("for", ("lower", "upper", "step", "initial*"), K.REGION, E.CONTROL, words={"unsigned": "unsigned"}),
         S("loop", ("initial*",), K.REGION, E.CONTROL),
         S("if", ("condition",), K.REGION, E.CONTROL),
-        *(
-            S(n, ("values*",), K.OTHER, E.CONTROL, typing=T.OPERANDS)
-            for n in ("yield", "continue", "break", "return")
-        ),
+        *(S(n, ("values*",), K.OTHER, E.CONTROL, typing=T.OPERANDS) for n in ("yield", "continue", "break", "return")),
     )
 
 

@@ -116,10 +116,10 @@ class Round:
 
 def behind_rounds(
     loop: int, tokens: Sequence[int], rounds: Sequence[Round], inner: Sequence[Access], first: int
-) -> dict[int, Before]:
+) -> dict[int, frozenset[int]]:
     """For each carried token the accesses of *all* earlier rounds that it stands behind: the greatest sets with
     "passed on by the last round, and by some token of the round before, and so on"."""
-    found: dict[int, Before] = {k: frozenset(range(first, first + len(inner))) for k in tokens}
+    found: dict[int, frozenset[int]] = {k: frozenset(range(first, first + len(inner))) for k in tokens}
     while True:
         smaller = {
             k: frozenset(n for n in found[k] if all(_kept(loop, n, k, way, inner, first, found) for way in rounds))
@@ -131,7 +131,7 @@ def behind_rounds(
 
 
 def _kept(
-    loop: int, number: int, k: int, way: Round, inner: Sequence[Access], first: int, found: Mapping[int, Before]
+    loop: int, number: int, k: int, way: Round, inner: Sequence[Access], first: int, found: Mapping[int, frozenset[int]]
 ) -> bool:
     if k >= len(way.tokens):
         return False
@@ -145,7 +145,7 @@ def behind_results(
     loop: int,
     k: int,
     stops: Sequence[Round],
-    found: Mapping[int, Before],
+    found: Mapping[int, frozenset[int]],
     inner: Sequence[Access],
     first: int,
 ) -> Before:
@@ -154,8 +154,8 @@ def behind_results(
     for way in stops:
         passed = way.tokens[k] if k < len(way.tokens) else frozenset()
         outside = frozenset(item for item in passed if _is_outside(item, loop, first))
-        kept = (n for n in range(first, first + len(inner)) if _kept(loop, n, k, way, inner, first, found))
-        ways.append(outside | frozenset(kept))
+        kept = frozenset(m for m in range(first, first + len(inner)) if _kept(loop, m, k, way, inner, first, found))
+        ways.append(outside | kept)
     return frozenset[int | Marker].intersection(*ways) if ways else frozenset()
 
 

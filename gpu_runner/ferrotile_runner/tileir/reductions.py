@@ -40,6 +40,16 @@ def reduction(program: Program, operation: Operation) -> None:
         if not isinstance(result.type, TileType):
             raise Unsupported("a reduction of no tile", operation.location)
         data = (place, operation.flag("reverse"), identities, len(flat), number)
+        if operation.name == "scan" and place > 0:
+            # Along the first axis: the same scans of the same lanes, seen from another side (T5).
+            order = (place, *(axis for axis in range(len(flat[0].shape)) if axis != place))
+            first = tuple(shapes.permute(rewriter, lane, order) for lane in flat)
+            data = (0, *data[1:])
+            scanned = store.term("scan", data, (*first, *body), first[0].shape, operand.element)
+            back = tuple(order.index(axis) for axis in range(len(order)))
+            made = shapes.permute(rewriter, scanned, back)
+            program.bind(operation, result, shapes.reshape(rewriter, made, result.type.shape))
+            continue
         made = store.term(operation.name, data, (*flat, *body), squeeze(result.type.shape), operand.element)
         made = argmax.of_pair(rewriter, made) or made
         program.bind(operation, result, shapes.reshape(rewriter, made, result.type.shape))

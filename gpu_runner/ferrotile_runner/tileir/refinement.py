@@ -101,7 +101,8 @@ def unmet(rewriter: Rewriter, sides: Sides, shared: frozenset[Term], more: Seque
             return f"the Python asserts {show(item.condition)}{_at(item.location)}, the Rust does not"
     for obligation in right.obligations:
         if not implication.holds(obligation.term, obligation.path, obligation.loops):
-            return f"the Rust divides{_at(obligation.location)} where the Python may not"
+            what = "divides" if obligation.term.op == "nonzero" else "shifts"
+            return f"the Rust {what}{_at(obligation.location)} where the Python may not"
     return _accesses(rewriter, sides, implication)
 
 

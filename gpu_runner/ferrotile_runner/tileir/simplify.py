@@ -139,6 +139,10 @@ class Rewriter:
     def compare(self, data: str, args: tuple[Term, ...], shape: Shape) -> Term:
         a, b = args
         predicate, _, rest = data.partition(" ")
+        if a.element == "i1" and predicate in {"equal", "not_equal"} and (value_of(a), value_of(b)) != (None, None):
+            fixed, other = (a, b) if value_of(a) is not None else (b, a)
+            same = (value_of(fixed) == 1) == (predicate == "equal")
+            return other if same else self.negation(other, shape)
         if predicate in SWAPPED:
             a, b, predicate = b, a, SWAPPED[predicate]
         if "unsigned" in rest and predicate in {"less_than", "less_than_or_equal"}:
@@ -221,10 +225,24 @@ class Rewriter:
                     return self.store.const(1 - unit, shape, "i1")
                 if value_of(part) is None:
                     parts[part.number] = part
-        ordered = tuple(parts[number] for number in sorted(parts))
+        for number, part in list(parts.items()):
+            parts[number] = self.absorbed(op, part, parts, shape)
+        flat = [one for part in parts.values() for one in (part.args if part.op == op else (part,))]
+        if any(value_of(one) == 1 - unit or self.negation(one, shape) in flat for one in flat):
+            return self.store.const(1 - unit, shape, "i1")
+        ordered = by_number(tuple({one.number: one for one in flat if value_of(one) is None}.values()))
         if not ordered:
             return self.store.const(unit, shape, "i1")
         return ordered[0] if len(ordered) == 1 else self.store.term(op, "", ordered, shape, "i1")
+
+    def absorbed(self, op: str, part: Term, parts: dict[int, Term], shape: Shape) -> Term:
+        """`a or (not a and b)` is `a or b`, `a and (not a or b)` is `a and b`."""
+        inner = "ori" if op == "andi" else "andi"
+        if part.op != inner:
+            return part
+        others = [other for other in parts.values() if other is not part]
+        kept = tuple(arg for arg in part.args if self.negation(arg, shape) not in others)
+        return part if len(kept) == len(part.args) else self.connective(inner, kept, shape)
 
     def exclusive(self, args: tuple[Term, ...], shape: Shape) -> Term:
         a, b = args
@@ -242,6 +260,12 @@ class Rewriter:
         one = self.store.const(1, shape, "i1")
         if a.op == "xori" and one in a.args:
             return a.args[0] if a.args[1] is one else a.args[1]
+        if a.op in {"andi", "ori"}:
+            parts = tuple(self.negation(arg, shape) for arg in a.args)
+            return self.connective("ori" if a.op == "andi" else "andi", parts, shape)
+        known = value_of(a)
+        if known is not None:
+            return self.store.const(1 - known, shape, "i1")
         if a.op == "cmpi" and isinstance(a.data, str):
             predicate, _, rest = a.data.partition(" ")
             left, right = a.args if predicate in {"equal", "not_equal"} else (a.args[1], a.args[0])

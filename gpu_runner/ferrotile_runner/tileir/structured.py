@@ -32,9 +32,7 @@ class Regions(Protocol):
 class Structured:
     """One operation with regions, from behind its name."""
 
-    def __init__(
-        self, reader: Regions, cursor: Cursor, location: Location | None, scope: Scope, names: Names
-    ) -> None:
+    def __init__(self, reader: Regions, cursor: Cursor, location: Location | None, scope: Scope, names: Names) -> None:
         self.reader, self.cursor, self.location, self.scope, self.names = reader, cursor, location, scope, names
 
     def read(self, name: str) -> Operation:
@@ -97,9 +95,7 @@ class Structured:
         cursor.expect("{")
         inner = dict(self.scope)
         arguments = [self.reader.value(induction, kind, inner)]
-        arguments += [
-            self.reader.value(name, value.type, inner) for name, value in zip(names, initial, strict=True)
-        ]
+        arguments += [self.reader.value(name, value.type, inner) for name, value in zip(names, initial, strict=True)]
         region, _, place = self.reader.region(tuple(arguments), inner)
         named = {"lower": (lower,), "upper": (upper,), "step": (step,), "initial": initial}
         return self.finish("for", named, (region,), types, place, line, unsigned)

@@ -45,8 +45,8 @@ def _fail(operation: Operation, message: str) -> ReadError:
     return ReadError(f"{operation.name}: {message}", operation.text_line)
 
 
-def _region(region: Region, results: Sequence[Type], ending: str) -> None:
-    """`results`: what the region passes on, by its terminator `ending`."""
+def _region(region: Region, results: Sequence[Type], ending: str, line: int = 0) -> None:
+    """`results`: what the region passes on, by its terminator `ending`; `line`: that of its operation."""
     for place, operation in enumerate(region.operations):
         last = place == len(region.operations) - 1
         if operation.name in TERMINATORS:
@@ -58,7 +58,6 @@ def _region(region: Region, results: Sequence[Type], ending: str) -> None:
             _operation(operation)
     ends = region.operations[-1].name if region.operations else ""
     if results and ends not in TERMINATORS:
-        line = region.operations[-1].text_line if region.operations else 0
         raise ReadError(f"a region that yields {len(results)} values ends without doing so", line)
 
 
@@ -77,7 +76,7 @@ def _operation(operation: Operation) -> None:
             _expect(operation, operation.one("condition"), (), "i1")
             types = [value.type for value in operation.results]
             for region in operation.regions:
-                _region(region, types, "yield")
+                _region(region, types, "yield", operation.text_line)
             if types and len(operation.regions) != 2:
                 raise _fail(operation, "has results and no else")
         case "reduce" | "scan":
@@ -216,7 +215,7 @@ def _reduction(operation: Operation) -> None:
     scalars = [TileType((), tile.element) for tile in operands]
     if [value.type for value in region.arguments] != [kind for kind in scalars for _ in range(2)]:
         raise _fail(operation, "its region takes two scalars for each operand")
-    _region(region, scalars, "yield")
+    _region(region, scalars, "yield", operation.text_line)
 
 
 def _loop(operation: Operation) -> None:
@@ -234,7 +233,7 @@ def _loop(operation: Operation) -> None:
     if operation.name == "for" and results != initial:
         raise _fail(operation, "its results are not of the types that it carries")
     _jumps(region, initial, results)
-    _region(region, initial, "continue")
+    _region(region, initial, "continue", operation.text_line)
 
 
 def _jumps(region: Region, carried: Sequence[Type], results: Sequence[Type]) -> None:
@@ -293,4 +292,3 @@ def _pointer_access(operation: Operation) -> None:
             _expect(operation, value, pointer.shape, pointer.element.pointee)
     if operation.name != "store_ptr_tko":
         _expect(operation, operation.results[0], pointer.shape, pointer.element.pointee)
-

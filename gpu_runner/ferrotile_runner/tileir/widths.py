@@ -40,9 +40,7 @@ def extend(rules: Rules, data: str, a: Term, shape: Shape, element: str) -> Term
         if inner == "unsigned" or not unsigned:
             return extend(rules, inner, a.args[0], shape, element)
     if data == "signed" and a.op == "poly" and rules.integers.no_overflow(a):
-        p = {
-            monomial(*(extend(rules, data, atom, atom.shape, element) for atom in m)): c for m, c in decode(a).items()
-        }
+        p = {monomial(*(extend(rules, data, atom, atom.shape, element) for atom in m)): c for m, c in decode(a).items()}
         return rules.integers.build(p, shape, element)
     return rules.store.term("exti", data, (a,), shape, element)
 
@@ -79,14 +77,20 @@ def truncate(rules: Rules, data: str, a: Term, shape: Shape, element: str) -> Te
         case "trunci" if not a.data:
             return truncate(rules, "", a.args[0], shape, element)
         case "select":
-            c, x, y = a.args
-            return rules.make("select", "", (c, part(x), part(y)), shape, element)
+            condition, left, right = a.args
+            return rules.make("select", "", (condition, part(left), part(right)), shape, element)
         case op if op in _BITWISE:
             parts = [part(arg) for arg in a.args]
             result = parts[0]
             for other in parts[1:]:
                 result = rules.make(op, "", (result, other), shape, element)
             return result
+        case "shli" if 0 <= (known_shift := value_of(a.args[1]) or 0) < low and value_of(a.args[1]) is not None:
+            amount = rules.store.const(known_shift, shape, element)
+            return rules.make("shli", "", (part(a.args[0]), amount), shape, element)
+        case "shli" if _is_extended(a.args[1], low):
+            # An amount of `low` or more shifts every low bit out, in both widths.
+            return rules.make("shli", "", (part(a.args[0]), part(a.args[1])), shape, element)
         case "shri" if _is_sign_extension(a, low):
             return part(a.args[0].args[0])
         case op if op in _ORDERED or op == "cmpi":
@@ -103,6 +107,11 @@ def narrowed(term: Term, width: int) -> tuple[Term | None, str | None]:
     if term.op == "exti" and bits(term.args[0].element) == width:
         return term.args[0], "unsigned" if "unsigned" in str(term.data) else "signed"
     return None, None
+
+
+def _is_extended(term: Term, low: int) -> bool:
+    """A zero extension of a value of `low` bits."""
+    return term.op == "exti" and "unsigned" in str(term.data) and bits(term.args[0].element) == low
 
 
 def _is_sign_extension(a: Term, low: int) -> bool:

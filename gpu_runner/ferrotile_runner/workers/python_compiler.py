@@ -75,6 +75,21 @@ def load(path: str, modules: dict[str, ModuleType]) -> ModuleType:
     return module
 
 
+def _constant(value: object) -> object:
+    """A constant from JSON: an object with one key stands for what JSON has no form for."""
+    import cuda.tile as ct
+
+    match value:
+        case {"float": str(text)}:
+            return _SPECIAL_FLOATS[text]
+        case {"dtype": str(name)}:
+            return getattr(ct, DTYPES[name])
+        case {"tuple": list(items)}:
+            return tuple(_constant(i) for i in items)
+        case _:
+            return value
+
+
 def constraint(argument: Mapping[str, object]) -> object:
     """The `cuda.tile.compilation` form of one argument."""
     import cuda.tile as ct
@@ -82,10 +97,7 @@ def constraint(argument: Mapping[str, object]) -> object:
 
     kind = argument["kind"]
     if kind == "constant":
-        value = argument["value"]
-        if isinstance(value, dict):
-            return _SPECIAL_FLOATS[value["float"]]
-        return value
+        return _constant(argument["value"])
     dtype = getattr(ct, DTYPES[str(argument["dtype"])])
     if kind == "scalar":
         return compilation.ScalarConstraint(dtype)

@@ -66,7 +66,7 @@ class Context:
         known = self._analyses.get(uri)
         if known is None or known[0] is not file or known[1] != options or known[2].cancelled():
             loop = asyncio.get_running_loop()
-            future = loop.run_in_executor(self._pool, self.application.check_document, file.document)
+            future = loop.run_in_executor(self._pool, self.application.check_document, file.document, uri)
             known = (file, options, future)
             self._analyses[uri] = known
         return Snapshot(file, await asyncio.shield(known[2]), self.client)

@@ -46,7 +46,8 @@ exports.run = script(async (done) => {
   await run("workbench.action.closeEditorsInOtherGroups");
   await vscode.window.showTextDocument(document, vscode.ViewColumn.One);
   editor.selection = new vscode.Selection(at, at);
-  await pause(500);
+  await vscode.workspace.getConfiguration("editor").update("fontSize", 17, vscode.ConfigurationTarget.Global);
+  await pause(1000);
   await run("editor.action.showHover");
   await picture("vscode_hover");
   done("hover of the verdict");

@@ -1,4 +1,4 @@
-"""Whether different blocks (and trips of a loop) store different tiles: from equal tile indices, equal block ids follow.
+"""Whether different blocks (and trips of a loop) store different tiles: from equal indices, equal block ids follow.
 
 Two instances of a store are taken to have equal indices. Each index component is an equation between the two; what the
 equations determine is equal in both. A component that is affine in one undetermined symbol determines it; so does a sum
@@ -54,6 +54,8 @@ class _System:
             return True
         if symbol.startswith("bid"):
             return int(symbol[3:]) not in self.space.many
+        if symbol.startswith("trip"):
+            return False
         source = self.space.source(symbol)
         if source is None:
             return True
@@ -103,9 +105,9 @@ class _System:
         lower, step = self.space.defined.get(loop.lower.id), self.space.defined.get(loop.step.id)
         if not isinstance(lower, Operation) or not isinstance(step, Operation):
             return
-        if lower.opcode == "block_id" and step.opcode == "num_blocks":
-            if lower.attribute("axis") == step.attribute("axis"):
-                self.determined.add(f"bid{lower.attribute('axis')}")
+        axis = lower.attribute("axis")
+        if (lower.opcode, step.opcode, axis) == ("block_id", "num_blocks", step.attribute("axis")):
+            self.determined.add(f"bid{axis}")
 
 
 def _bounds(space: Space, access: Access, forms: Iterable[Affine]) -> dict[str, int]:

@@ -58,8 +58,7 @@ def common_shape(index: tuple[Value, ...]) -> Shape:
         shape = value.type.shape
         found = [Size(1)] * (len(shape) - len(found)) + found
         for k, size in enumerate(reversed(shape), 1):
-            if found[-k].value == 1 and (size.value != 1 or found[-k].symbol is None):
-                found[-k] = size
-            elif found[-k].symbol is None and size.value == found[-k].value:
+            plain = found[-k].symbol is None
+            if (found[-k].value == 1 and (size.value != 1 or plain)) or (plain and size.value == found[-k].value):
                 found[-k] = size
     return tuple(found)

@@ -276,9 +276,48 @@ def identity_bits(function: str, dtype: DType) -> int:
     return -1 if function == "min" else 0
 
 
+_RANK = 6
+"""The highest rank of a tile."""
+
+
+def _insert(make: Maker, operation: Operation) -> Value | None:
+    """A select between the tile and the part, repeated over all places, without `insert`, which is unsafe and needs
+    Tile IR 13.4."""
+    whole, part, *index = operation.operands
+    kind = _tile(whole)
+    if 2 * kind.rank > _RANK or not kind.rank:
+        return None
+    counts = [Size(w.value // p.value) for w, p in zip(kind.shape, _tile(part).shape, strict=True)]
+    grid = tuple(s for pair in zip(counts, _tile(part).shape, strict=True) for s in pair)
+    ones = tuple(s for p in _tile(part).shape for s in (Size(1), p))
+    spread = make.emit("reshape", (part,), TileType(kind.dtype, ones))
+    spread = make.emit("broadcast", (spread,), TileType(kind.dtype, grid))
+    spread = make.emit("reshape", (spread,), kind)
+    chosen: Value | None = None
+    for axis, (count, place) in enumerate(zip(counts, index, strict=True)):
+        here = _hit(make, count, place, axis, grid)
+        chosen = here if chosen is None else make.emit("andi", (chosen, here), _tile(here))
+    assert chosen is not None
+    mask = make.emit("reshape", (chosen,), TileType(BOOL, kind.shape))
+    return make.select(mask, spread, whole)
+
+
+def _hit(make: Maker, count: Size, place: Value, axis: int, grid: tuple[Size, ...]) -> Value:
+    """The lanes of the split tile whose part number along an axis is the place's."""
+    numbers = TileType(I32, (count,))
+    spread = make.emit("reshape", (place,), TileType(I32, (Size(1),)))
+    if count.value > 1:
+        spread = make.emit("broadcast", (spread,), numbers)
+    equal = make.compare("cmpi", "equal", make.emit("iota", (), numbers), spread)
+    ones = tuple(s if d == 2 * axis else Size(1) for d, s in enumerate(grid))
+    equal = make.emit("reshape", (equal,), TileType(BOOL, ones))
+    return make.emit("broadcast", (equal,), TileType(BOOL, grid))
+
+
 EXPANSIONS: Mapping[str, Callable[[Maker, Operation], Value | None]] = MappingProxyType(
-    {**dict.fromkeys(("addi", "subi", "muli", "shli"), _narrow_arithmetic), "reduce": _reduce, "scan": _scan}
-)
+    {**dict.fromkeys(("addi", "subi", "muli", "shli"), _narrow_arithmetic), "reduce": _reduce, "scan": _scan,
+     "insert": _insert}
+)  # fmt: skip
 
 
 def expand(program: Program) -> Program:

@@ -4,8 +4,8 @@
     i = first + t % size                        or  first + (t % (GROUP * tiles_n)) % size
     j = (t % (GROUP * tiles_n)) // size
 
-For 0 <= t < tiles_m * tiles_n the pair (i, j) is one to one in t: `first <= i < first + size` gives the group, and within
-a group `(t - start) // size` and `(t + c) % size` give `t - start`.
+For 0 <= t < tiles_m * tiles_n the pair (i, j) is one to one in t: `first <= i < first + size` gives the group, and
+within a group `(t - start) // size` and `(t + c) % size` give `t - start`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from ferrotile.signatures.model import Signature
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """`tile` is t above, `size` is GROUP, `height` is size above. `nested`: the remainder is taken of `t % (GROUP * tiles_n)`."""
+    """`tile` is t above, `size` is GROUP, `height` is size above. `nested`: the row's remainder is taken of
+    `t % (GROUP * tiles_n)`."""
 
     tile: Value
     size: Size
@@ -73,8 +74,8 @@ def grouping(space: Space, i: Value, j: Value) -> Grouping | None:
 
 
 def simplify_groups(program: Program, signature: Signature) -> Program:
-    """Where the tile number is below the number of tiles, the last group has at least one row, so that Python's division
-    and remainder by the group's size are the plain ones."""
+    """Where the tile number is below the number of tiles, the last group has at least one row, so that Python's
+    division and remainder by the group's size are the plain ones."""
     space = Space(program, signature)
     counts = Counts(program, signature, space)
     sizes = [g.height for g in _all_groups(space) if _in_range(space, counts, signature, g)]

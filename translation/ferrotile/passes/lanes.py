@@ -9,6 +9,7 @@ from ferrotile.program.ir import Operation, Statement, Value
 from ferrotile.program.types import Shape, Size, TileType
 
 Start = Value | int
+_ONE = Size(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Lanes:
 
     starts: tuple[Start, ...]
     axis: int | None = None
-    size: Size = Size(1)
+    size: Size = _ONE
 
 
 def lanes(value: Value, defined: Mapping[int, Statement]) -> Lanes | None:
@@ -36,6 +37,8 @@ def lanes(value: Value, defined: Mapping[int, Statement]) -> Lanes | None:
             return Lanes((number,)) if isinstance(number, int) else None
         case "iota":
             (size,) = kind.shape
+            if size.value > 1 << kind.dtype.bits - 1:
+                return None  # the lanes wrap around
             return Lanes((), None if size.value == 1 else -1, size)
         case "exti":
             return lanes(source.operands[0], defined)
@@ -46,7 +49,7 @@ def lanes(value: Value, defined: Mapping[int, Statement]) -> Lanes | None:
             assert isinstance(inner.type, TileType)
             found = lanes(inner, defined)
             return None if found is None else _reshaped(found, inner.type.shape, kind.shape)
-        case "addi" | "subi":
+        case "addi" | "subi" if kind.dtype.bits >= 32:
             a, b = (lanes(v, defined) for v in source.operands)
             return _sum(a, b, source.opcode == "subi")
         case _:

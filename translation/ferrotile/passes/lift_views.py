@@ -1,9 +1,9 @@
 """View lifting: gathers and scatters of whole aligned tiles become loads and stores of partition views.
 
 Lifted only where exactly equal: every index is `k * tile + lane` (or one element), lanes run along different axes, and
-the bounds check is the view's own. A view access wholly outside the array is undefined, where a gather gives padding and
-a scatter does nothing: so the tile is known to touch the array, or a gather of a row loads the nearest one and replaces
-it. Without a bounds check the Python promises that every lane is inside. Index arithmetic is taken not to
+the bounds check is the view's own. A view access wholly outside the array is undefined, where a gather gives padding
+and a scatter does nothing: so the tile is known to touch the array, or a gather of a row loads the nearest one and
+replaces it. Without a bounds check the Python promises that every lane is inside. Index arithmetic is taken not to
 overflow i32, as in all views.
 """
 
@@ -97,7 +97,8 @@ class _Lifter:
             if index is None or extent is None:
                 return None
             if access.bounds and not self.bounds.below_tiles(index, extent, size.value):
-                if access.operation.opcode == "scatter" or size.value != 1:
+                known = self.scalars.number(index) is not None
+                if access.operation.opcode == "scatter" or size.value != 1 or known:
                     return None
                 index, touches = self._nearest(access, axis, index)
                 valid = touches if valid is None else self.scalars.emit("andi", (valid, touches), TileType(BOOL))

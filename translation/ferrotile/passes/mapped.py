@@ -5,8 +5,9 @@
         ...                                                       ...
         ct.store(c, (i, j), r)                                    c.store(r, tile);
 
-Row by row is map `[1, 1]`. Groups of GROUP rows are map `[GROUP, 1]`: there a block may get other tiles than in the Python,
-but every tile is still computed once, from its own index alone. A kernel with one tile a block gets the loop as well.
+Row by row is map `[1, 1]`. Groups of GROUP rows are map `[GROUP, 1]`: there a block may get other tiles than in the
+Python, but every tile is still computed once, from its own index alone. A kernel with one tile a block gets the loop
+as well.
 """
 
 from __future__ import annotations
@@ -72,11 +73,14 @@ def find_mapped(
         if counts.grid(signature, 0) != schedule.total:
             return None
         loop = None
-    elif not isinstance(loop, For) or loop not in program.body.statements or loop.initial:
-        return None
-    elif schedule.tile.id != loop.variable.id or not _strides(space, loop):
-        return None
-    elif counts.total(loop.upper) != schedule.total:
+    elif (
+        not isinstance(loop, For)
+        or loop not in program.body.statements
+        or loop.initial
+        or schedule.tile.id != loop.variable.id
+        or not _strides(space, loop)
+        or counts.total(loop.upper) != schedule.total
+    ):
         return None
     program, loop = _wrapped(program) if loop is None else _unbounded(program, loop)
     made = _with_components(program, space, loop, index_values(store), schedule.tile)
@@ -146,9 +150,7 @@ def _unbounded(program: Program, loop: For) -> tuple[Program, For]:
     return replace(program, body=Block(statements, program.body.terminator)), free
 
 
-def _with_components(
-    program: Program, space: Space, loop: For, values: Sequence[Value], tile: Value
-) -> Program | None:
+def _with_components(program: Program, space: Space, loop: For, values: Sequence[Value], tile: Value) -> Program | None:
     """The index components as what the loop mints; None where the tile's number is used for anything else."""
     fresh = next_id(program)
     kind = TileType(I32)

@@ -45,6 +45,7 @@ def notes(arrays: Sequence[ArrayPlan], accesses: Sequence[Access]) -> tuple[Diag
         if array.ordered or array.tokens:
             first = next(a for a in accesses if a.array == array.value)
             what = "read and written" if array.ordered else "written at several places"
+            what = "ordered with other arrays" if array.fenced else what
             message = f"`{array.name}` is {what}: order tokens keep its accesses in the Python's order."
             found.append(Diagnostic("FT402", Severity.INFORMATION, message, first.operation.span))
     return tuple(found)

@@ -44,9 +44,6 @@ class _Decision:
         stores = [a for a in accesses if a.store]
         self._fenced = memory_order.fenced(accesses)
         self._verdicts = {id(s.operation): verdict(self._space, s) for s in stores}
-        names = {p.value.id: p.name for p in program.parameters}
-        verdicts = [self._verdicts[id(s.operation)] for s in stores]
-        self.races = find_races(self._space, names, stores, verdicts)
 
     def arrays(self) -> tuple[ArrayPlan, ...]:
         """The form of every array parameter."""
@@ -55,6 +52,12 @@ class _Decision:
             for p in self._program.parameters
             if isinstance(p.value.type, ArrayType)
         )
+
+    def races(self, arrays: Sequence[ArrayPlan]) -> tuple[Diagnostic, ...]:
+        """Warnings for stores of arrays that no block is known to own a part of."""
+        loose = {a.value: a.name for a in arrays if a.form is Form.FULL and not a.injective}
+        stores = [a for a in self._accesses if a.store and a.array in loose]
+        return find_races(self._space, loose, stores, [self._verdicts[id(s.operation)] for s in stores])
 
     def _array(self, name: str, value: int, kind: ArrayType) -> ArrayPlan:
         own = [a for a in self._accesses if a.array == value]
@@ -130,7 +133,7 @@ def decide(
         hypotheses.extend(f"grid.{_AXES[k]} is Rust grid.{_AXES[d]}" for k, d in enumerate(axes) if k != d)
     else:
         axes = (0, 1, 2)
-    return Ownership(arrays, axes, tuple(hypotheses), decision.races)
+    return Ownership(arrays, axes, tuple(hypotheses), decision.races(arrays))
 
 
 def _merge(renaming: Mapping[int, int], blocks: Sequence[int | None]) -> dict[int, int] | None:

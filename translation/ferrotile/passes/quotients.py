@@ -129,8 +129,8 @@ class Scalars:
                         return self.emit("muli", (factor, inner), I32)
                 return None
             case "addi":
-                a, b = (self.quotient(v, size) for v in source.operands)
-                return None if a is None or b is None else self.emit("addi", (a, b), I32)
+                first, second = (self.quotient(v, size) for v in source.operands)
+                return None if first is None or second is None else self.emit("addi", (first, second), I32)
             case "constant":
                 number = self.number(value)
                 fits = number is not None and size.symbol is None and number % size.value == 0
@@ -178,7 +178,7 @@ class Bounds:
         scalars = self.scalars
         number = scalars.number(index)
         if number is not None:
-            return number == 0 or (0 < number and isinstance(extent, int) and number * size < extent)
+            return number == 0 or (number > 0 and isinstance(extent, int) and number * size < extent)
         source = scalars.source(index)
         if isinstance(source, For):
             if index.id != source.variable.id or not non_negative(index, scalars.defined):

@@ -98,6 +98,8 @@ def _shifted(space: Space, a: Access, b: Access) -> bool:
                 return False
             continue
         ((symbol, k),) = left.terms
-        if not symbol.startswith("bid") or difference % k or shift.setdefault(symbol, difference // k) != difference // k:
+        if not symbol.startswith("bid") or difference % k:
+            return False
+        if shift.setdefault(symbol, difference // k) != difference // k:
             return False
     return any(shift.values())

@@ -170,9 +170,7 @@ def _split(program: Program, signature: Signature, before: Regridded) -> Regridd
     padded[axis], padded[other] = (rows,), (columns,)
     grid = tuple(padded)
     rewritten = _with_split_ids(program, space, axis, other)
-    return Regridded(
-        rewritten, replace(signature, grid=grid), before.ranks, tuple(facts), (axis, other, columns)
-    )
+    return Regridded(rewritten, replace(signature, grid=grid), before.ranks, tuple(facts), (axis, other, columns))
 
 
 def _splits(

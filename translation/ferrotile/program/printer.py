@@ -42,7 +42,8 @@ class _Printer:
         if constants:
             head += f" constants({constants})"
         if program.hints:
-            head += f" hints({', '.join(f'{k} = {v}' for k, v in program.hints)})"
+            named = (f"{h.name}{f' for {h.target}' if h.target else ''} = {h.value}" for h in program.hints)
+            head += f" hints({', '.join(named)})"
         yield head + " {"
         yield from self._block(program.body, 1)
         yield "}"

@@ -32,26 +32,34 @@ class Control:
 
     def _start(self, loop: For | Loop) -> list[Variable]:
         """Declares or takes over the variables of a loop's carries."""
+        taken = {k: held for k in range(len(loop.arguments)) if (held := self._taken_over(loop, k)) is not None}
         variables = []
         for k, argument in enumerate(loop.arguments):
-            initial = loop.initial[k]
-            held = self._body.variables.get(initial.id)
-            last = self._body.values.loop_last(loop, k)
-            free = held is not None and held.mutable and self._body.values.last_use(initial) <= self._body.now
-            free = free and sum(v.id == initial.id for v in loop.initial) == 1
-            if held is not None and free:
-                held.last = max(held.last, last)
-                variables.append(held)
+            if k in taken:
+                variables.append(taken[k])
                 continue
+            initial = loop.initial[k]
             code = self._body.scalar(initial) if not tile_type(argument).shape else self._body.raw(initial)
             wish = argument.name or loop.results[k].name or self._body.wish(initial)
-            variables.append(self._carried(argument, wish, last, code, ()))
+            variables.append(self._carried(argument, wish, self._body.values.loop_last(loop, k), code, ()))
         for k, (argument, variable) in enumerate(zip(loop.arguments, variables, strict=True)):
             self._body.variables[argument.id] = self._body.variables[loop.results[k].id] = variable
             value = self._body.values.yielded_to(loop, k)
             if value is not None:
                 self._body.variables[value.id] = variable
         return variables
+
+    def _taken_over(self, loop: For | Loop, k: int) -> Variable | None:
+        """The variable that holds a carry's initial value, where nothing else reads it later. It stays alive from
+        here on, so that no other carry is declared under its name."""
+        initial = loop.initial[k]
+        held = self._body.variables.get(initial.id)
+        if held is None or not held.mutable or self._body.values.last_use(initial) > self._body.now:
+            return None
+        if sum(v.id == initial.id for v in loop.initial) != 1:
+            return None
+        held.last = max(held.last, self._body.values.loop_last(loop, k))
+        return held
 
     def for_(self, s: For) -> None:
         """A counting loop."""

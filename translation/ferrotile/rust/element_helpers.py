@@ -1,4 +1,4 @@
-"""Helper functions that gather, scatter and combine single elements of an array: the addresses, the mask, the access."""
+"""Helper functions that gather, scatter and combine single elements of an array: addresses, mask, access."""
 
 from __future__ import annotations
 
@@ -284,7 +284,8 @@ def element_helper(name: str, request: Request) -> Helper:
     returns = result if request.used else None
     if request.ordered:
         returns = f"({result}, Token)" if request.used else "Token"
-    _header(writer, f"fn {name}<{lanes.generics}>" if lanes.generics else f"fn {name}", _parameters(request, lanes), f" -> {returns}" if returns else "")
+    head = f"fn {name}<{lanes.generics}>" if lanes.generics else f"fn {name}"
+    _header(writer, head, _parameters(request, lanes), f" -> {returns}" if returns else "")
     mask = text.addresses()
     code, late = text.access_code(mask)
     writer.line(text.reason(mask))

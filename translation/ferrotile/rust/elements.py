@@ -68,13 +68,18 @@ class Elements:
 
     def _index(self, value: Value) -> Code:
         assert isinstance(value.type, TileType)
-        return self._tile(value) if value.type.shape else self._body.scalar(value)
+        if value.type.shape:
+            return self._tile(value)
+        code = self._body.scalar(value)
+        return self._body.bind("at", str(value.type.dtype), code) if code.text.startswith("-") else code
 
     def _padding(self, value: Value, plan: ArrayPlan) -> Code:
         """A scalar padding; a literal says its type, which the helper is generic in."""
         code = self._body.scalar(value)
         plain = code.text.removeprefix("-").replace(".", "").replace("e", "").replace("-", "").isdigit()
-        return Code(f"{code.text}{plan.dtype}", code.precedence) if plain else code
+        if plain:
+            return Code(f"{code.text}{plan.dtype}", code.precedence)
+        return code if code.text.isidentifier() else self._body.bind("padding", str(plan.dtype), code)
 
     def _tile(self, value: Value) -> Code:
         """A tile as an argument: constants and conversions have a local of their own."""

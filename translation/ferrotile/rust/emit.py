@@ -22,7 +22,7 @@ from ferrotile.syntax.span import Span
 from ferrotile.translation import Entry, Output, RustParameter, SourceMap, UnsafeCount
 
 _TRIES = 400
-HELPERS = {"load_first", "load_row", "load_unchecked", "store_row", "store_own", "store_at", "mul_add"}
+HELPERS = {"load_first", "load_row", "load_at", "store_row", "store_own", "store_at", "mul_add"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,8 @@ def _parameter(value: Value, name: str, plan: Plan, spelling: Spelling) -> str:
     if isinstance(value.type, ArrayType):
         array = plan.array(value.id)
         if array.form is Form.MAPPED:
-            return f"mut {name}: MappedPartitionMut<{array.dtype}, {spelling.braces(array.tile)}, {spelling.braces(array.map)}>"
+            shapes = f"{spelling.braces(array.tile)}, {spelling.braces(array.map)}"
+            return f"mut {name}: MappedPartitionMut<{array.dtype}, {shapes}>"
         if array.form in (Form.OWNED, Form.OWNED_ROW):
             return f"{name}: &mut Tensor<{array.dtype}, {spelling.braces(array.tile)}>"
         return f"{name}: &Tensor<{array.dtype}, {{ [{', '.join(['-1'] * array.rank)}] }}>"

@@ -58,6 +58,9 @@ def constant_code(op: Operands, value: int | float | bool, dtype: DType, shape: 
     text = literal(value, dtype, True)
     if text is not None:
         return call("constant", negative(text) if text.startswith("-") else atom(text), spelled)
+    if dtype.kind is Kind.BOOL:
+        no = op.bind("no", "bool", atom("false"))
+        return method(no, "broadcast", spelled) if shape else call("scalar_to_tile", no)
     if dtype.is_integer:
         signed = DType(f"i{dtype.bits}", Kind.SIGNED, dtype.bits)
         bits = literal(int(value) - 2**dtype.bits, signed, True)
@@ -307,11 +310,13 @@ def _divide(operation: Operation, op: Operands) -> Code:
 
 
 def _suffixed(op: Operands, value: Value) -> Code:
-    """A scalar argument of a generic function, which types a bare float literal as f64."""
+    """A scalar argument of a generic function, which types a bare float literal as f64 and an integer not at all."""
     code = op.scalar(value)
     source = op.values.defined.get(value.id)
-    bare = isinstance(source, Operation) and source.opcode == "constant" and tile_type(value).dtype.name == "f32"
-    return replace(code, text=f"{code.text}f32") if bare and code.text[-1:].isdigit() else code
+    if not isinstance(source, Operation) or source.opcode != "constant" or not code.text[-1:].isdigit():
+        return code
+    name = tile_type(value).dtype.name
+    return replace(code, text=f"{code.text}{name}") if name in ("f32", "i32") else code
 
 
 def _extreme(operation: Operation, op: Operands) -> Code:

@@ -91,7 +91,7 @@ def atom(text: str) -> Code:
     return Code(text)
 
 
-_INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_INTEGER = re.compile(r"(?<![\w.\[])\d+(?![\w.])")
 
 
 def suffixed(code: Code) -> Code:

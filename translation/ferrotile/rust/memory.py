@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ferrotile.rust.statements import Body
 
 _WHY = {
-    True: "tile indices are one to one in the block id and loop counters, so blocks write different tiles",
+    True: "the index is one to one in the block id, so blocks write different tiles",
     False: "as in the Python, no two blocks write the same tile",
 }
 
@@ -80,10 +80,6 @@ class Memory:
             if operation.opcode in ("load_view", "num_tiles"):
                 key = self.key(operation.operands[0])
                 self._wants[key] = self._wants.get(key, 0) + 1
-        loads = [o for o in operations(self.plan.program.body) if o.opcode == "load_view"]
-        plain = [o for o in loads if not self._checked(o) and not self.array(o.operands[0]).ordered]
-        self._plain = Counter(self._kind(o) for o in plain)
-        self._typed = {self.key(o.operands[0]) for o in plain if self._plain[self._kind(o)] == 1}
         self._fma = Counter(_plain_fma(o) for o in operations(self.plan.program.body))
         self.helpers = Helpers()
         self.top = 0
@@ -156,8 +152,7 @@ class Memory:
         name = self._body.scope.temporary(f"p{plan.name}")
         self.views[key] = name
         code, unsafe = self._partition(value.type, plan.name)
-        typed = unsafe or key in self._typed
-        kind = f": Partition<{value.type.dtype}, {self._body.spelling.braces(value.type.tile)}>" if typed else ""
+        kind = f": Partition<{value.type.dtype}, {self._body.spelling.braces(value.type.tile)}>" if unsafe else ""
         note = f"// SAFETY: the view starts from the tensor's own token and `{plan.name}` is never written."
         self.hoist(f"let {name}{kind} = ", code, unsafe, note if unsafe else None)
         return name
@@ -262,9 +257,7 @@ class Memory:
             return method(atom(self.view(view)), name, self.index(index, False))
         rank, hints = self._kind(operation)
         partition, at = atom(f"&{self.view(view)}"), self.index(index, True)
-        if self._plain[rank, hints] == 1:
-            return call("load_view_tko", partition, at, *hints.modes)
-        wish = ("load_unchecked" if hints.tma else "load_row") + hints.suffix
+        wish = ("load_at" if hints.tma else "load_row") + hints.suffix
         return call(
             self.helpers.get(("load", rank, hints), wish, lambda name: safety.load(name, rank, hints)), partition, at
         )
@@ -292,15 +285,14 @@ class Memory:
     def _ordered(self, operation: Operation, plan: ArrayPlan, view: ViewType) -> Code:
         owned = plan.form is Form.OWNED
         identity = view.dim_map == tuple(range(len(view.dim_map)))
-        if view.padding not in (None, "zero") or not identity:
-            raise Unsupported(
-                "FT304", f"`{plan.name}` is also written: load it without padding or order.", operation.span
-            )
+        if not identity:
+            raise Unsupported("FT304", f"`{plan.name}` is also written: load it without `order`.", operation.span)
         rank, access = len(view.tile), self.hints(operation)
+        padding = "None" if view.padding is None else PADDING[view.padding]
         name = self.helpers.get(
-            ("load_first", rank, owned, access),
-            "load_first" + access.suffix,
-            lambda name: safety.load_first(name, rank, owned, access),
+            ("load_first", rank, owned, access, padding),
+            "load_first" + access.suffix + (f"_{view.padding}" if view.padding else ""),
+            lambda name: safety.load_first(name, rank, owned, access, padding),
         )
         if owned:
             return call(name, atom(plan.name))
@@ -368,7 +360,7 @@ class Memory:
         for form, count in zip(self.access[id(operation)].index, plan.counts, strict=True):
             rest = [(s, k) for s, k in form.terms if count > 1 and not s.startswith("bid")]
             suffix = zero.removeprefix("0")
-            code = atom(f"{form.constant}{suffix}") if form.constant and count > 1 or not rest else None
+            code = atom(f"{form.constant}{suffix}") if (form.constant and count > 1) or not rest else None
             for symbol, k in reversed(rest):
                 term = atom(self._body.variables[int(symbol[1:])].name)
                 term = binary(term, "*", atom(str(k)), 10) if k != 1 else term

@@ -1,5 +1,5 @@
-"""The helper functions of a module, generic in element type and tile: what would else be said at length at every access,
-and the only places that hold an access without a check."""
+"""The helper functions of a module, generic in element type and tile: what would else be said at length at every
+access, and the only places that hold an access without a check."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def _end(writer: Writer, name: str, unsafe: int) -> Helper:
 
 
 def load(name: str, rank: int, access: Access) -> Helper:
-    """An unchecked load of tile `at` of a partition."""
+    """An unchecked load of tile `i` of a partition."""
     comment = _UNCHECKED if access.tma else _ROW
-    parameters = ("p: &Partition<E, S>", f"at: [i32; {rank}]")
+    parameters = ("p: &Partition<E, S>", f"i: [i32; {rank}]")
     writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
     # The JIT wants a typed local.
-    put(writer, "let t: Tile<E, S> = ", call("load_view_tko", atom("p"), atom("at"), *access.modes))
+    put(writer, "let t: Tile<E, S> = ", call("load_view_tko", atom("p"), atom("i"), *access.modes))
     writer.line("t")
     return _end(writer, name, 0)
 
@@ -115,7 +115,7 @@ def store_at(name: str, rank: int, access: Access) -> Helper:
     return _end(writer, name, 0)
 
 
-def load_first(name: str, rank: int, owned: bool, access: Access) -> Helper:
+def load_first(name: str, rank: int, owned: bool, access: Access, padding: str = "None") -> Helper:
     """A load that later accesses of the tensor wait for: of the block's own tile, else of tile `at` of `&Tensor`."""
     if owned:
         parameters = ["z: &mut Tensor<E, S>"]
@@ -128,7 +128,8 @@ def load_first(name: str, rank: int, owned: bool, access: Access) -> Helper:
         put(writer, "let at = ", index)
     rest = "; the tile is this block's own." if owned else "."
     writer.line(f"// SAFETY: the view starts from the tensor's own token{rest}")
-    made = call("make_partition_view", atom("z"), own, *map(atom, ("padding::None", "dim_map::Identity", "z.token()")))
+    ends = (f"padding::{padding}", "dim_map::Identity", "z.token()")
+    made = call("make_partition_view", atom("z"), own, *map(atom, ends))
     put(writer, "let view: Partition<E, S> = ", made, unsafe=True)
     latency = "None" if access.latency is None else f"Some({access.latency})"
     code = call(

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ferrotile.rust.statements import Body
 
 
+_LOADED = {True: "the load waits for the access before it", False: "no block writes the array"}
+
+
 class SpecialViews:
     """Emits these accesses for a `Body`, each with a view of its own."""
 
@@ -170,6 +173,7 @@ class SpecialViews:
             return
         shape = atom(body.spelling.shape(kind.shape))
         flags = array(*[atom("false")] * len(kind.shape))
+        body.writer.line(f"// SAFETY: {_LOADED[plan.tokens]}.")
         code = call("load_view_raw", atom(f"&{local}"), at, atom(token), *self._modes(operation), flags, shape)
         typed = body.spelling.tile(kind.dtype, kind.shape)
         name = body.name_result(operation.result, "loaded")

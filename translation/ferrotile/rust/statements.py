@@ -9,7 +9,7 @@ from ferrotile.program.ir import Block, For, If, Loop, Operation, Value
 from ferrotile.program.types import TileType
 from ferrotile.rust.control import Control
 from ferrotile.rust.expressions import Operands, constant_code, expression, tile_type
-from ferrotile.rust.layout import Code, atom, call, statement, tuple_of, unsafe_statement
+from ferrotile.rust.layout import CALL_WIDTH, Code, atom, call, statement, tuple_of, unsafe_statement
 from ferrotile.rust.memory import Memory
 from ferrotile.rust.printing import print_line
 from ferrotile.rust.types import Spelling
@@ -18,6 +18,10 @@ from ferrotile.rust.values import Scope, Values, Variable
 from ferrotile.rust.wishes import Wishes
 from ferrotile.rust.writer import Writer
 from ferrotile.syntax.span import NOWHERE, Span
+
+
+_TALL = 3
+"""Lines that a statement may have before its conditions get names."""
 
 
 class TooWide(Exception):
@@ -61,6 +65,8 @@ class Body:
         """One statement, broken as rustfmt would, or `TooWide` when an inlined value must come out first."""
         layout: Callable[[str, Code, str, int], list[str] | None] = unsafe_statement if unsafe else statement
         lines = layout(prefix, code, suffix, self.writer.indent)
+        if lines is not None and len(lines) > _TALL:
+            self._prefer_locals(code)
         if lines is None:
             whole = [p for p in code.parts if p[0] not in self.forced and not self._free(p[0])]
             if whole:
@@ -68,6 +74,15 @@ class Body:
             lines = [f"{prefix}unsafe {{ {code.text} }}{suffix}" if unsafe else f"{prefix}{code.text}{suffix}"]
         for line in lines:
             self.writer.line(line)
+
+    def _prefer_locals(self, code: Code) -> None:
+        """A condition gets a name where that keeps the call on one line."""
+        for value, length in code.parts:
+            source = self.values.defined.get(value)
+            if value in self.forced or not isinstance(source, Operation) or source.opcode not in ("cmpi", "cmpf"):
+                continue
+            if len(code.text) - length + len("inside") <= CALL_WIDTH and tile_type(source.result).shape:
+                raise TooWide(value)
 
     def _free(self, value: int) -> bool:
         source = self.values.defined.get(value)
@@ -134,7 +149,10 @@ class Body:
         """A rank-0 value as a Rust scalar."""
         if not self.values.is_tile0(value):
             return self.raw(value)
-        return self.bind(value.name or "s", str(tile_type(value).dtype), call("tile_to_scalar", self.raw(value)))
+        code, dtype = self.raw(value), tile_type(value).dtype
+        if "(" in code.text:  # the JIT cannot type a call as the argument of `tile_to_scalar`
+            code = self.bind("tile", self.spelling.tile(dtype, ()), code)
+        return self.bind(value.name or "s", str(dtype), call("tile_to_scalar", code))
 
     def block(self, block: Block) -> None:
         together: dict[int, list[Operation]] = {id(run[0]): run for run in self._block_ids(block)}
@@ -227,6 +245,7 @@ class Body:
                 code = expression(s, self.operands)
                 if reason is not None:
                     self.writer.line(f"// SAFETY: {reason}")
+                    self.memory.assumed += reason.startswith("as in the Python")
                 self.assign(s.result, code, self._annotate(s), unsafe=reason is not None)
 
     def _only_padding(self, s: Operation) -> bool:

@@ -72,7 +72,8 @@ def float_text(value: float, dtype: DType) -> str:
 def literal(value: int | float | bool, dtype: DType, in_constant: bool) -> str | None:
     """A literal of the type, or None where the language has none that the JIT reads right (cutile-rs.md S6, S24)."""
     if dtype.name == "bool":
-        return "true" if value else "false"
+        # `constant(false, ..)` is a tile of true.
+        return "true" if value else (None if in_constant else "false")
     if dtype.is_integer:
         number = int(value)
         suffix = "" if dtype.name == "i32" else dtype.name

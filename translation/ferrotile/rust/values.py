@@ -160,7 +160,7 @@ class Values:
         number = source.attribute("value")
         if not isinstance(number, (int, float)) or literal(number, kind.dtype, True) is None or not kind.shape:
             return False
-        if not isinstance(consumer, Operation) or consumer.opcode not in OPERATORS:
+        if not isinstance(consumer, Operation) or consumer.opcode not in OPERATORS or kind.dtype.name == "bool":
             return False
         if not self.plain_operator(consumer):
             return False
@@ -210,7 +210,9 @@ class Values:
         if not isinstance(source, Operation) or not isinstance(kind, TileType) or kind.shape:
             return False
         match source.opcode:
-            case "constant" | "const_param" | "block_id" | "tile_index" | "num_blocks" | "extent" | "num_tiles" | "stride":
+            case "block_id" | "tile_index" | "num_blocks" | "extent" | "num_tiles" | "stride":
+                return False
+            case "constant" | "const_param":
                 return False
             case "assume_div_by":
                 return False

@@ -48,7 +48,10 @@ class Wishes:
             return
         if code in _SAME and source.operands[0].name:
             yield source.operands[0].name
-        if code in ("iota", "cmpi", "cmpf"):
+        if code in ("cmpi", "cmpf"):
+            yield from ("inside", "valid", "holds")
+            return
+        if code == "iota":
             yield WISHES[code]
         target = self._target(value)
         if target is not None:

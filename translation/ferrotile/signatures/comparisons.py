@@ -9,6 +9,7 @@ from ferrotile.signatures.values import (
     UNKNOWN,
     Class,
     ElementType,
+    FloatValue,
     Function,
     Global,
     Instance,
@@ -37,15 +38,17 @@ def compare(op: ast.cmpop, left: Value, right: Value) -> Value:
             return Known(left == right)
         case ast.IsNot(), _, Known(value=None):
             return Known(left != right)
-        case (ast.Eq() | ast.NotEq()), ElementType(dtype=DType() as a), ElementType(dtype=DType() as b):
+        case ((ast.Eq() | ast.NotEq()), ElementType(dtype=DType() as a), ElementType(dtype=DType() as b)):
             return Known((a.name == b.name) is isinstance(op, ast.Eq))
-        case _, Tensor(), _:
+        case _, Tensor(), Int() | FloatValue() | Known() | Ratio():
             return Tensor(BOOL, left.rank, left.dims)
-        case (ast.In() | ast.NotIn()), _, Sequence(items=items):
+        case _, Tensor(), _:
+            return Tensor(BOOL)
+        case ((ast.In() | ast.NotIn()), _, Sequence(items=items)):
             return _contained(op, left, items)
-        case (ast.In() | ast.NotIn()), _, Table(items=keys, stored=None) if not keys:
+        case ((ast.In() | ast.NotIn()), _, Table(items=keys, stored=None)) if not keys:
             return Known(isinstance(op, ast.NotIn))
-        case (ast.In() | ast.NotIn()), (Known(value=key) | Int(value=int() as key)), Table(items=keys, stored=None):
+        case ((ast.In() | ast.NotIn()), (Known(value=key) | Int(value=int() as key)), Table(items=keys, stored=None)):
             return Known((key in keys) is isinstance(op, ast.In))
         case _, Known(value=str() | None as a), Known(value=str() | None as b):
             return _ordered(op, a == b, None)

@@ -183,11 +183,7 @@ class _Parser:
         if name.kind != "name":
             raise _Error(f"expected a parameter's name, not {_shown(name)}", name.span)
         mark = self._next()
-        if (
-            name.text in self._declared
-            or name.text in self._constants
-            or (name.text == "grid" and self._grid)
-        ):
+        if name.text in self._declared or name.text in self._constants or (name.text == "grid" and self._grid):
             raise _Error(f"`{name.text}` is given twice", name.span)
         if mark.text == ":":
             self._declaration(name)
@@ -202,9 +198,7 @@ class _Parser:
         token = self._next()
         dtype = named_dtype(token.text) if token.kind == "name" else None
         if dtype is None:
-            raise _Error(
-                f"{_shown(token)} is no element type: write f16, bf16, f32, i32, u8, bool, ...", token.span
-            )
+            raise _Error(f"{_shown(token)} is no element type: write f16, bf16, f32, i32, u8, bool, ...", token.span)
         extents: list[str | int] | None = None
         if self._peek().text == "[":
             self._at += 1

@@ -30,6 +30,7 @@ from ferrotile.signatures.model import (
 )
 from ferrotile.signatures.selection import select
 from ferrotile.signatures.symbols import Symbols
+from ferrotile.signatures.tensors import extent
 from ferrotile.signatures.typecheck import read_typecheck
 from ferrotile.signatures.usage import Usage, Use, constant_value, read_usage
 from ferrotile.signatures.values import (
@@ -57,6 +58,9 @@ class SignatureResult:
     diagnostics: tuple[Diagnostic, ...]
     example_extents: Mapping[str, int]
 
+
+_SITES = 24
+"""Launches of one kernel that are looked at."""
 
 _ALTERNATIVES = 5
 """Other assumptions that are tried for a signature."""
@@ -122,7 +126,7 @@ class _Inference:
                 told.append(diagnostic("FT301", message, self._module.span_of(p)))
             return SignatureResult((), tuple(told), MappingProxyType({}))
         sites = [s for s in sites if not self._contradicted(s)] or sites
-        candidates = [self._signature(site) for site in sites] or [self._signature(None)]
+        candidates = [self._signature(site) for site in sites[:_SITES]] or [self._signature(None)]
         selected, left_out = select(candidates, self._structural)
         chosen = [self._accepted(s, accept) for s in selected]
         for signature in chosen:
@@ -259,9 +263,11 @@ class _Inference:
         return ArrayArgument(name, dtype, extents, source, span, rank_source)
 
 
-def _dim(tensor: Tensor, axis: int, rank: int) -> Int | None:
-    """An extent; one that host code counted from the end is found too."""
-    return tensor.dims.get(axis, tensor.dims.get(axis - rank) if tensor.rank is None else None)
+def _dim(tensor: Tensor, axis: int, rank: int) -> Int:
+    """An extent, the same for a tensor that is passed twice; one that host code counted from the end is found too."""
+    if axis not in tensor.dims and tensor.rank is None and axis - rank in tensor.dims:
+        return tensor.dims[axis - rank]
+    return extent(tensor, Int(axis))
 
 
 def known_constant(value: Value | None) -> tuple[Constant] | None:

@@ -37,26 +37,36 @@ class Launches:
 
     def holds(self, workspace: Workspace, name: str) -> bool:
         """Whether everything that was consulted is as it was."""
-        return self.users == workspace.users(name) and all(workspace.digest(n) == d for n, d in self.consulted)
+        return self.users == using(workspace, name) and all(workspace.digest(n) == d for n, d in self.consulted)
+
+
+def using(workspace: Workspace, name: str) -> tuple[str, ...]:
+    """The modules that import `name`, and those that import these: the farthest first, for they know the arguments."""
+    near = workspace.users(name)[:_USERS]
+    far = dict.fromkeys(u for n in near for u in workspace.users(n) if u != name and u not in near)
+    return (*list(far)[:_USERS], *near)
+
+
+def _names(module: Module, name: str) -> frozenset[str]:
+    return frozenset((name.rpartition(".")[2], *(f.name for f in (*module.functions, *module.nested))))
 
 
 def collect_launches(module: Module, workspace: Workspace | None = None, name: str = "") -> Launches:
     """Read the host code of a file once, and of the files of `workspace` that import it (there it is called `name`);
     pass the result to `infer_signatures` of every kernel."""
-    users = () if workspace is None else workspace.users(name)
+    users = () if workspace is None else using(workspace, name)
     data = module.document.data
     if not users and workspace is None and b"launch" not in data and b"exhaustive_search" not in data:
         return Launches()
     run = Run(module, name, workspace, _STEPS)
     run.evaluate, run.execute = evaluate, execute
     if workspace is not None:
-        interesting = frozenset((name.rpartition(".")[2], *(f.name for f in (*module.functions, *module.nested))))
-        for user in users[:_USERS]:
-            home = run.home(user)
-            if home is not None:
-                run.steps = _USER_STEPS
-                with suppress(RecursionError, Stop):
-                    read_home(run, home, interesting)
+        homes = [h for h in (run.home(user) for user in users) if h is not None]
+        interesting = _names(module, name).union(*(_names(h.module, h.name) for h in homes))
+        for home in homes:
+            run.steps = _USER_STEPS
+            with suppress(RecursionError, Stop):
+                read_home(run, home, interesting)
         run.steps = _STEPS
     with suppress(RecursionError, Stop):
         read_home(run, run.own)

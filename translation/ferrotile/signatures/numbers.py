@@ -80,12 +80,11 @@ def binary(op: ast.operator, left: Value, right: Value) -> Value:
         case Tensor(), Tensor():
             if isinstance(op, ast.MatMult):
                 return _matmul(left, right)
-            same = left.rank == right.rank and left.dtype == right.dtype
-            return Tensor(left.dtype, left.rank, left.dims) if same else Tensor()
+            return _elementwise(op, left, right)
         case Tensor(), _:
-            return Tensor(left.dtype, left.rank, left.dims)
+            return _with_scalar(op, left, right)
         case _, Tensor():
-            return Tensor(right.dtype, right.rank, right.dims)
+            return _with_scalar(op, right, left)
         case Int(), Int():
             return _integers(op, left, right)
         case (Known(value=float()) | FloatValue() | Ratio(), _) | (
@@ -95,6 +94,31 @@ def binary(op: ast.operator, left: Value, right: Value) -> Value:
             return _floats(op, left, right)
         case _:
             return UNKNOWN
+
+
+def _elementwise(op: ast.operator, left: Tensor, right: Tensor) -> Tensor:
+    """Two tensors: what is known of both alike. Extents that differ may be broadcast, so they are not known."""
+    dtype = left.dtype if left.dtype == right.dtype else None
+    if isinstance(op, ast.Div) and dtype is not None and not dtype.is_float:
+        dtype = None
+    if left.rank is None or left.rank != right.rank:
+        return Tensor(dtype)
+    same = [
+        a for a, d in left.dims.items() if a in right.dims and d.ident is not None and right.dims[a].ident == d.ident
+    ]
+    return Tensor(dtype, left.rank, {a: left.dims[a] for a in same})
+
+
+def _with_scalar(op: ast.operator, tensor: Tensor, other: Value) -> Tensor:
+    match other:
+        case Int() | Known(value=bool()):
+            real = isinstance(op, ast.Div)
+        case Known(value=float()) | FloatValue() | Ratio():
+            real = True
+        case _:
+            return Tensor()  # perhaps a tensor that is broadcast
+    keeps = tensor.dtype is not None and (tensor.dtype.is_float or not real)
+    return Tensor(tensor.dtype if keeps else None, tensor.rank, tensor.dims)
 
 
 def _integers(op: ast.operator, left: Int, right: Int) -> Value:

@@ -36,11 +36,7 @@ class Symbols:
         for axis, extent in enumerate(extents):
             if isinstance(extent, str):
                 self._taken.add(extent)
-            if (
-                isinstance(value, Tensor)
-                and (dim := value.dims.get(axis)) is not None
-                and dim.ident is not None
-            ):
+            if isinstance(value, Tensor) and (dim := value.dims.get(axis)) is not None and dim.ident is not None:
                 self._symbols.setdefault(self._canonical(dim.ident), extent)
                 if isinstance(extent, str) and dim.value is not None:
                     self.examples.setdefault(extent, dim.value)

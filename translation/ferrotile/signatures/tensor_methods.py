@@ -27,11 +27,13 @@ _CASTS: Mapping[str, DType] = {
 }  # fmt: skip
 _SAME = {
     "contiguous", "cuda", "cpu", "clone", "detach", "requires_grad_", "uniform_", "normal_", "zero_", "fill_",
-    "random_", "copy", "abs", "exp", "sin", "cos", "relu", "sigmoid", "clamp", "mul",
-    "add", "sub", "div", "mul_", "add_",
-    "clamp_", "pin_memory", "get", "softmax", "tanh", "sqrt", "data", "requires_grad", "copy_", "square", "neg",
-    "div_", "sub_", "exp_", "pow", "cumsum", "triu", "tril",
+    "random_", "copy", "abs", "relu", "clamp", "mul_", "add_", "clamp_", "pin_memory", "get", "data", "requires_grad",
+    "copy_", "square", "neg", "div_", "sub_", "exp_", "triu", "tril",
 }  # fmt: skip
+_REAL = {
+    "exp", "sin", "cos", "sigmoid", "softmax", "log_softmax", "tanh", "sqrt", "rsqrt", "log", "cumsum", "pow", "erf",
+}  # fmt: skip
+"""Methods that keep the shape, and the element type of floats only."""
 
 
 def method(tensor: Tensor, name: str, arguments: Arguments) -> Value:
@@ -43,10 +45,17 @@ def method(tensor: Tensor, name: str, arguments: Arguments) -> Value:
         types = [v for v in given if isinstance(v, ElementType) or element_type(v) is not None]
         if types:
             return Tensor(element_type(types[0]), tensor.rank, tensor.dims)
+        if any(isinstance(v, Unknown) and not _is_device(v) for v in given):
+            return Tensor(None, tensor.rank, tensor.dims)  # perhaps an element type
         other = next((v for v in given if isinstance(v, Tensor)), None)
         return tensor if other is None else Tensor(other.dtype, tensor.rank, tensor.dims)
     if name in _SAME:
         return tensor
+    if name in _REAL:
+        kept = tensor.dtype if tensor.dtype is not None and tensor.dtype.is_float else None
+        given_type = arguments.named.get("dtype")
+        dtype = kept if given_type is None or given_type == Known(None) else element_type(given_type)
+        return Tensor(dtype, tensor.rank, tensor.dims)
     if name in ("view", "reshape"):
         return _reshape(tensor, arguments.positional)
     if name.startswith("new_"):
@@ -93,6 +102,10 @@ def method(tensor: Tensor, name: str, arguments: Arguments) -> Value:
     if name in ("is_contiguous", "is_floating_point"):
         return Unknown(None, "bool", True)
     return Tensor()
+
+
+def _is_device(value: Unknown) -> bool:
+    return value.kind in ("device", "str") or (value.ident is not None and "device" in value.ident.partition(":")[0])
 
 
 def _reshape(tensor: Tensor, positional: tuple[Value, ...]) -> Tensor:

@@ -196,4 +196,3 @@ def _names(node: ast.AST) -> Iterator[str]:
         if isinstance(inner, ast.Name) and inner.id not in bound and inner.id not in seen:
             seen.add(inner.id)
             yield inner.id
-

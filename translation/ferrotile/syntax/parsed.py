@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -72,31 +71,50 @@ class Parsed:
         return min(max(at, 0), len(self.data))
 
 
+SPARE = 32
+"""How many things that the last document did not need are kept."""
+MOST = 8192
+"""How many items a cache holds that is told of no rounds."""
+
+
 class ParseCache:
-    """Parsed items by digest, least recently used ones dropped. Not for use by two threads at once."""
+    """Parsed items by digest. Not for use by two threads at once."""
 
-    __slots__ = ("_entries", "_limit", "_next_key", "_sources")
+    __slots__ = ("_entries", "_next_key", "_round", "_sources", "_used")
 
-    def __init__(self, limit: int = 8192, first_key: int = 1) -> None:
-        self._entries: OrderedDict[tuple[bytes, int], Parsed] = OrderedDict()
+    def __init__(self, first_key: int = 1) -> None:
+        self._entries: dict[tuple[bytes, int], Parsed] = {}
+        self._used: dict[tuple[bytes, int], int] = {}
         self._sources: dict[int, tuple[Item, tuple[FunctionSource, ...]]] = {}
-        self._limit = limit
+        self._round = 0
         self._next_key = first_key
 
     def parse(self, item: Item, occurrence: int = 0) -> Parsed:
         """`occurrence` counts equal items of one file: each has nodes of its own."""
         name = (item.digest, occurrence)
+        self._used[name] = self._round
         found = self._entries.get(name)
         if found is not None:
-            self._entries.move_to_end(name)
             return found
         made = _parse_item(item.text, self._next_key)
         self._next_key += 1
         self._entries[name] = made
-        if len(self._entries) > self._limit:
-            _, dropped = self._entries.popitem(last=False)
-            self._sources.pop(dropped.key, None)
+        if len(self._entries) > MOST:
+            self._drop(MOST // 2)
         return made
+
+    def end_round(self) -> None:
+        """A document is done: what was not used for long goes."""
+        live = sum(1 for used in self._used.values() if used == self._round)
+        if len(self._entries) > live + 2 * SPARE:
+            self._drop(live + SPARE)
+        self._round += 1
+
+    def _drop(self, keep: int) -> None:
+        oldest = sorted(self._used, key=self._used.__getitem__)
+        for name in oldest[: len(oldest) - keep]:
+            del self._used[name]
+            self._sources.pop(self._entries.pop(name).key, None)
 
     def sources(self, one: Parsed, item: Item) -> tuple[FunctionSource, ...] | None:
         """The functions of an item that has not moved since they were kept."""

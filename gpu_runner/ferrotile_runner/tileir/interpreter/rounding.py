@@ -82,7 +82,8 @@ def step(array: Array, up: Array) -> Array:
     zero = array == 0
     moved = raw + np.where(negative == up, -1, 1).astype(bits)
     smallest = np.where(up, bits.type(1), bits.type(np.iinfo(bits).min + 1))
-    return np.where(zero, smallest, moved).astype(bits).view(array.dtype)
+    found: Array = np.where(zero, smallest, moved).astype(bits).view(array.dtype)
+    return found
 
 
 def narrow(value: Array, element: str, dtype: Dtype, rounding: str) -> Array:

@@ -72,8 +72,11 @@ def run(
     order: Order = Order.FORWARD,
     seconds: float | None = None,
     cancel: threading.Event | None = None,
+    at_once: int | None = None,
 ) -> RunResult:
     """Runs `entry` on copies of the arrays. `grid` has up to three extents. `seed` fills undetermined lanes.
+    `at_once`: how many blocks run together, by default as many as fit; blocks that get in each other's way are run
+    again one by one.
 
     Raises Unsupported for an operation without a meaning here, UndefinedBehaviour for an access outside its
     array, InterpreterError for arguments that do not fit, OutOfTime at the time limit or when cancelled."""
@@ -82,7 +85,7 @@ def run(
     found = origins(entry)
     deadline = None if seconds is None else time.monotonic() + seconds
     launch = _Launch(entry, tuple(arguments), tuple(grid), seed, order, deadline, cancel, found)
-    size = 1 if found.in_turn else batch_size(entry)
+    size = 1 if found.in_turn else at_once or batch_size(entry)
     try:
         result, conflicts = _execute(launch, size)
         if conflicts and size > 1:  # what blocks do to each other depends on their order: one after the other

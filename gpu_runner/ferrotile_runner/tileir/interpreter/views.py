@@ -183,7 +183,8 @@ def _copied(
     cut = any(size != view.tile for _, size, _ in windows)
     tile = _padding(memory, view, shape, dtype) if cut else np.empty(shape, dtype)
     for number, (origin, size, strides) in enumerate(windows):
-        tile[(number, *(slice(0, n) for n in size))] = _window(buffer.data, origin, size, strides)
+        here: Array = tile[number]
+        here[tuple(slice(0, n) for n in size)] = _window(buffer.data, origin, size, strides)
         block = int(blocks[number]) if len(windows) == blocks.size else _anyone(blocks)
         if buffer.shared:
             reader = _window(buffer.reader, origin, size, strides)

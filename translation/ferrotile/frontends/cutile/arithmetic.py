@@ -244,8 +244,6 @@ def absolute(ctx: Context, x: Operand) -> Abstract:
         return _folded(ctx, "abs", x)
     dtype = x.type.dtype
     _no_storage(ctx, "abs", dtype)
-    if dtype.kind is Kind.BOOL:
-        return x
     return Tile(ctx.emit("absf" if dtype.is_float else "absi", (x.value,), x.value.type))
 
 

@@ -22,7 +22,7 @@ SUPPORTED: dict[str, tuple[DType, ...]] = {
     "add": (*_WORDS, dtypes.F16, dtypes.BF16),
     "xchg": _WORDS,
     "cas": _WORDS,
-    **{mode: _INTEGERS for mode in ("max", "min", "and", "or", "xor")},
+    **dict.fromkeys(("max", "min", "and", "or", "xor"), _INTEGERS),
 }
 """The element types of each mode, as cuTile Python has them."""
 BITWISE = frozenset(("and", "or", "xor"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 
 from ferrotile.frontends.cutile import (
     advanced,
@@ -68,6 +69,7 @@ LATER = frozenset(_LATER.split())
 """Device functions of `cuda.tile` that have no lowering yet."""
 KNOWN = frozenset((*FUNCTIONS, *debug.VARIADIC, *LATER))
 """Every function that a kernel may name."""
+_LIBRARIES = frozenset((*sys.stdlib_module_names, "cuda", "numpy", "torch", "cupy", "jax", "triton"))
 METHODS_LATER = frozenset[str]()
 TILE_METHODS = {**shapes.METHODS, **packing.METHODS}
 
@@ -128,6 +130,9 @@ def _global(ctx: Context, dotted: str, made: Call) -> Abstract:
     if root == "operator" and name in elementwise.OPERATORS:
         spec = elementwise.OPERATORS[name]
         return spec.handler(ctx, bind(ctx, made, spec.parameters))
+    if dotted.partition(".")[0] not in _LIBRARIES:
+        where = f"`{root.lstrip('.').replace('.', '/')}.py`" if root.strip(".") else "another file"
+        raise ctx.refused("FT205", f"`{name}` is defined in {where}, which is not looked into: define it in this file")
     hint = f": use `ct.{name}`" if root in ("math", "numpy", "torch") and name in FUNCTIONS else ""
     raise ctx.refused("FT205", f"`{dotted}` is not supported in device code{hint}")
 

@@ -54,9 +54,10 @@ def class_of(ctx: Context, node: ast.ClassDef) -> ClassOf:
     dataclass, frozen = _dataclass(ctx, node)
     if dataclass or named:
         for statement in node.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                if "ClassVar" not in ast.unparse(statement.annotation):
-                    fields[statement.target.id] = statement.value
+            if not isinstance(statement, ast.AnnAssign) or "ClassVar" in ast.unparse(statement.annotation):
+                continue
+            if isinstance(statement.target, ast.Name):
+                fields[statement.target.id] = statement.value
     kinds = {"int-enum": enum and integers, "enum": enum, "dataclass": dataclass, "namedtuple": named}
     kind = next((k for k, true in kinds.items() if true), "plain")
     return ClassOf(node.name, node, kind, frozen, fields, tuple(bases))

@@ -1,4 +1,5 @@
-"""Finds the cuTile kernels of a module: decorated functions, also in classes and factories, and `ct.kernel(function)`."""
+"""Finds the cuTile kernels of a module: decorated functions, also in classes and factories, and those that a call of
+`ct.kernel` makes."""
 
 from __future__ import annotations
 

@@ -149,13 +149,20 @@ class Context:
     # what the expressions' module gives to those below it
     def look_up(self, node: ast.Name) -> Abstract:
         """What a name stands for; refused where it has no value."""
-        from ferrotile.frontends.cutile.expressions import checked, lookup
+        from ferrotile.frontends.cutile.expressions import checked
+        from ferrotile.frontends.cutile.names import lookup
 
         return checked(self, lookup(self, node), self.module.span_of(node))
 
+    def usable(self, node: ast.expr) -> Abstract:
+        """The value of an expression; refused where it has none."""
+        from ferrotile.frontends.cutile.expressions import usable
+
+        return usable(self, node)
+
     def is_local(self, name: str) -> bool:
         """Whether a name is a variable of the kernel or helper in hand, or of the functions around it."""
-        from ferrotile.frontends.cutile.expressions import is_local
+        from ferrotile.frontends.cutile.names import is_local
 
         return is_local(self, name)
 

@@ -116,10 +116,14 @@ def _stored(body: list[ast.stmt]) -> set[str]:
 def _assume(ctx: Context, factory: ast.FunctionDef, inner: ast.AST, scope: Scope) -> None:
     """Values for parameters that no call gives and the kernel names, chosen as for constants of a kernel; told."""
     read = {n.id for n in ast.walk(inner) if isinstance(n, ast.Name)}
+    # What is called, or has attributes, is no number: nothing sensible can be assumed of it.
+    for node in ast.walk(inner):
+        base = node.func if isinstance(node, ast.Call) else node.value if isinstance(node, ast.Attribute) else None
+        if isinstance(base, ast.Name):
+            read.discard(base.id)
     arguments = factory.args
-    unknown = [
-        a for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if a.arg in read and a.arg not in scope
-    ]
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    unknown = [a for a in every if a.arg in read and a.arg not in scope]
     if not unknown or not isinstance(inner, ast.FunctionDef):
         return
     captured = ast.arguments([], unknown, None, [], [], None, [])
@@ -131,7 +135,8 @@ def _assume(ctx: Context, factory: ast.FunctionDef, inner: ast.AST, scope: Scope
         value = constant(use, Annotation(Role.CONSTANT, None, python), None, free)
         scope[argument.arg] = DTypeOf(value) if isinstance(value, DType) else value
         shown = value.name if isinstance(value, DType) else repr(value)
-        message = f"the value of `{argument.arg}` is not known: call `{factory.name}` with constants; {shown} is assumed"
+        how = f"call `{factory.name}` with constants; {shown} is assumed"
+        message = f"the value of `{argument.arg}` is not known: {how}"
         ctx.diagnostics.append(diagnostic("FT103", message, ctx.module.span_of(argument)))
 
 
@@ -184,3 +189,22 @@ def captured_text(value: Abstract) -> str | None:
             return f"({', '.join(known)}{',' if len(known) == 1 else ''})" if len(known) == len(parts) else None
         case _:
             return None
+
+
+def captures(module: Module, kernel: FunctionSource) -> dict[str, str]:
+    """Python that gives the names around a kernel their values, by name, so that the kernel can stand alone. What has
+    no text is left out."""
+
+    def refuse(ctx: Context, function: Function, *_: object) -> Abstract:
+        raise ctx.refused("FT205", f"`{function.name}` is not called here")
+
+    ctx = Context(module, refuse)
+    found: dict[str, str] = {}
+    frame = closure_of(ctx, kernel)
+    while frame is not None:
+        for name, value in frame.variables.items():
+            text = ast.unparse(value.node) if isinstance(value, Function) else captured_text(value)
+            if text is not None:
+                found.setdefault(name, text if isinstance(value, Function) else f"{name} = {text}")
+        frame = frame.closure
+    return found

@@ -8,7 +8,6 @@ from ferrotile.frontends.cutile.arguments import Arguments, Spec
 from ferrotile.frontends.cutile.conversion import (
     broadcast,
     broadcast_shape,
-    convert,
     implicit_cast,
     materialise,
     operand,
@@ -50,9 +49,9 @@ def place_of(ctx: Context, args: Arguments) -> Place:
     """`array, indices` of a gather, scatter or atomic, or `memory, offset` of raw memory."""
     receiver = args.get("array")
     if isinstance(receiver, RawMemory):
-        index = (_index(ctx, args, "indices", args.get("indices"), "The offset"),)
-        shape = tile_of(index[0]).shape
-        return Place(receiver.array, index, shape, _mask(ctx, args, shape), True, False)
+        offset = _index(ctx, args, "indices", args.get("indices"), "The offset")
+        lanes = tile_of(offset).shape
+        return Place(receiver.array, (offset,), lanes, _mask(ctx, args, lanes), True, False)
     array = args.array()
     rank = array.type.rank
     items = args.items("indices")

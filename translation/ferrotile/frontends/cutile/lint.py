@@ -48,10 +48,12 @@ def message_of(node: ast.AST) -> str:
     """What to say of a kind of syntax."""
     name = "".join(" " + c.lower() if c.isupper() else c for c in type(node).__name__).strip()
     kind = "`" + name + ("`" if isinstance(node, ast.stmt) else "` syntax")
-    return _INSTEAD.get(type(node), f"{kind} is not supported in a kernel")  # type: ignore[call-overload, no-any-return]
+    return _INSTEAD.get(type(node), f"{kind} is not supported in a kernel")
 
 
-def find_unsupported(function: ast.FunctionDef | ast.Lambda, resolve: Callable[[ast.expr], str | None]) -> list[Finding]:
+def find_unsupported(
+    function: ast.FunctionDef | ast.Lambda, resolve: Callable[[ast.expr], str | None]
+) -> list[Finding]:
     """Findings in the body, in source order; `resolve` gives the dotted name of a global."""
     linter = _Linter(resolve)
     if isinstance(function, ast.Lambda):

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Callable, Sequence
 
 from ferrotile.frontends.cutile import branches
+from ferrotile.frontends.cutile.compile_time import static_iterable
 from ferrotile.frontends.cutile.conversion import Operand, materialise, operand, own_dtype
 from ferrotile.frontends.cutile.environment import Context, LoopFrame
-from ferrotile.frontends.cutile.expressions import static_iterable, usable
+from ferrotile.frontends.cutile.expressions import usable
 from ferrotile.frontends.cutile.merging import (
     Mismatch,
     after_loop,

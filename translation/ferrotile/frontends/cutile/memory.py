@@ -14,7 +14,7 @@ from ferrotile.frontends.cutile.conversion import (
 )
 from ferrotile.frontends.cutile.environment import Context
 from ferrotile.frontends.cutile.gather import latency_of
-from ferrotile.frontends.cutile.values import NONE, Abstract, Array, Const, Tile, TupleOf
+from ferrotile.frontends.cutile.values import NONE, Abstract, Array, Const, Tile, TupleOf, describe
 from ferrotile.program import dtypes
 from ferrotile.program.dtypes import Kind
 from ferrotile.program.ir import Value
@@ -66,8 +66,8 @@ def scalar_index(ctx: Context, args: Arguments, item: Abstract, name: str) -> Va
     """A signed integer scalar as i32."""
     value = operand(ctx, item, name)
     if isinstance(value, Const):
-        if isinstance(value.value, float):
-            raise args.refused(name, "FT203", "an index must be an integer")
+        if isinstance(value.value, float) or (value.dtype is not None and value.dtype.kind is not Kind.SIGNED):
+            raise args.refused(name, "FT203", f"an index must be a signed integer, not {describe(value)}")
         return materialise(ctx, value, dtypes.I32)
     type_ = value.type
     if type_.dtype.kind is not Kind.SIGNED:
@@ -155,11 +155,8 @@ def _num_tiles(ctx: Context, args: Arguments) -> Abstract:
 def strides(ctx: Context, array: Array) -> TupleOf:
     """`array.strides`; the last axis of an array has stride 1."""
     last = array.type.rank - 1
-    found = [
-        Tile(materialise(ctx, Const(1), dtypes.I32) if axis == last else ctx.emit("stride", (array.value,), I32, axis=axis))
-        for axis in range(array.type.rank)
-    ]
-    return TupleOf(tuple(found))
+    found = [Tile(ctx.emit("stride", (array.value,), I32, axis=axis)) for axis in range(last)]
+    return TupleOf((*found, *((Tile(materialise(ctx, Const(1), dtypes.I32)),) if last >= 0 else ())))
 
 
 def extents(ctx: Context, array: Array) -> TupleOf:

@@ -229,7 +229,7 @@ def try_merge(ctx: Context, a: Abstract, b: Abstract, leaves: list[Leaf], name: 
         return Unusable("FT207", path_message(name, mismatch), span)
     except Refused as refused:
         del leaves[kept:]
-        return Unusable(refused.diagnostic.code, refused.diagnostic.message)
+        return Unusable(refused.diagnostic.code, refused.diagnostic.message, span)
 
 
 def path_message(name: str, mismatch: Mismatch) -> str:

@@ -50,7 +50,7 @@ def _cast(ctx: Context, args: Arguments) -> Abstract:
         raise ctx.refused("FT205", f"`{args.name}()` expects a constant: use `.astype(...)`")
     raw = ctx.literal(value)
     try:
-        return Const(_CASTS[args.name](raw))  # type: ignore[arg-type]
+        return Const(_CASTS[args.name](raw))
     except (ValueError, TypeError, OverflowError):
         raise ctx.refused("FT203", f"`{args.name}()` of {describe(value)} has no value") from None
 

@@ -148,9 +148,7 @@ def _drop(ctx: Context, value: Value, axis: int) -> Value:
     return reshape(ctx, value, shape[:axis] + shape[axis + 1 :])
 
 
-def _scan_pairs(
-    ctx: Context, values: tuple[Value, ...], axis: int, reverse: bool, apply: Apply
-) -> tuple[Value, ...]:
+def _scan_pairs(ctx: Context, values: tuple[Value, ...], axis: int, reverse: bool, apply: Apply) -> tuple[Value, ...]:
     """Runs of 1, 2, 4, .. elements: the second half of each run is combined with the first half's last."""
     shape = tile_of(values[0]).shape
     count = shape[axis].value

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from ferrotile.frontends.cutile import branches
 from ferrotile.frontends.cutile.environment import Context, Poisoned, Refused
-from ferrotile.frontends.cutile.expressions import checked, default_values, evaluate, lookup, usable
+from ferrotile.frontends.cutile.expressions import checked, default_values, evaluate, usable
 from ferrotile.frontends.cutile.lint import message_of
 from ferrotile.frontends.cutile.loops import jump, run_for, run_once, run_while
+from ferrotile.frontends.cutile.names import lookup
 from ferrotile.frontends.cutile.operators import BINARY, operate
 from ferrotile.frontends.cutile.static import evaluate_static
 from ferrotile.frontends.cutile.values import (
@@ -101,6 +102,10 @@ def assign(ctx: Context, target: ast.expr, value: Abstract) -> None:
                 raise ctx.refused("FT203", f"cannot unpack {len(value.items)} values into {len(elements)} names")
             for element, item in zip(elements, value.items, strict=True):
                 assign(ctx, element, item)
+        case ast.Subscript(value=base):
+            what = describe(usable(ctx, base))
+            message = f"{what} is not changed in place: make a new value"
+            raise ctx.refused("FT203", message, ctx.module.span_of(target))
         case _:
             raise ctx.refused(
                 "FT201", "only names can be assigned in a kernel: tiles and arrays are not changed in place"

@@ -22,11 +22,10 @@ from ferrotile.frontends.cutile.values import (
     describe,
 )
 
-_ON_TILES = frozenset(
-    "matmul add sub mul truediv floordiv pow mod divmod bitwise_and bitwise_or bitwise_xor bitwise_lshift "
-    "bitwise_rshift bitwise_not minimum maximum cdiv greater greater_equal less less_equal equal not_equal "
-    "negative".split()
-)
+_TILE_FUNCTIONS = """matmul add sub mul truediv floordiv pow mod divmod bitwise_and bitwise_or bitwise_xor
+bitwise_lshift bitwise_rshift bitwise_not minimum maximum cdiv greater greater_equal less less_equal equal not_equal
+negative"""
+_ON_TILES = frozenset(_TILE_FUNCTIONS.split())
 """Functions of `cuda.tile` that static code may call."""
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "builtins.int": int,
@@ -49,7 +48,9 @@ class _Flow(Enum):
     RETURN = 3
 
 
-def call_static(run: Interpreter, callee: object, positional: Sequence[object], keywords: Mapping[str, object]) -> object:
+def call_static(
+    run: Interpreter, callee: object, positional: Sequence[object], keywords: Mapping[str, object]
+) -> object:
     """The result of a call in compile-time code; raises StaticError."""
     match callee:
         case Pure(function=function):
@@ -164,7 +165,8 @@ def bind_static(
         if key in scope or key not in (*names, *(a.arg for a in arguments.kwonlyargs)):
             raise StaticError(f"{name} gets an unexpected argument `{key}`")
         scope[key] = value
-    defaults: dict[str, ast.expr] = dict(zip(names[len(names) - len(arguments.defaults) :], arguments.defaults, strict=True))
+    optional = names[len(names) - len(arguments.defaults) :]
+    defaults: dict[str, ast.expr] = dict(zip(optional, arguments.defaults, strict=True))
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if default is not None:
             defaults[argument.arg] = default

@@ -45,22 +45,24 @@ def guarded(function: Callable[..., T], *arguments: object, **keywords: object) 
         raise StaticError(f"{type(error).__name__}: {error}") from None
 
 
-_OPERATORS: Mapping[str, Callable[[object, object], object]] = {
+Binary = Callable[..., object]
+
+_OPERATORS: Mapping[str, Binary] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
     "%": operator.mod, "**": operator.pow, "&": operator.and_, "|": operator.or_, "^": operator.xor,
     "<<": operator.lshift, ">>": operator.rshift, "@": operator.matmul,
 }  # fmt: skip
-_UNARY: Mapping[type[ast.unaryop], Callable[[object], object]] = {
+_UNARY: Mapping[type[ast.unaryop], Callable[..., object]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Invert: operator.invert,
 }
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[[object, object], object]] = {
+_COMPARISONS: Mapping[type[ast.cmpop], Binary] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.Is: lambda a, b: a is b or (_single(a) and a == b),
     ast.IsNot: lambda a, b: not (a is b or (_single(a) and a == b)),
-    ast.In: lambda a, b: operator.contains(b, a),  # type: ignore[arg-type]
-    ast.NotIn: lambda a, b: not operator.contains(b, a),  # type: ignore[arg-type]
+    ast.In: lambda a, b: operator.contains(b, a),
+    ast.NotIn: lambda a, b: not operator.contains(b, a),
 }  # fmt: skip
 
 
@@ -80,11 +82,10 @@ def binary(symbol: str, left: object, right: object) -> object:
             raise StaticError("an integer becomes too large")
     if symbol == "*" and isinstance(left, int) and isinstance(right, (str, tuple, list)):
         left, right = right, left
-    if symbol == "*" and isinstance(left, (str, tuple, list)) and isinstance(right, int):
-        if len(left) * right > _MAX_LENGTH:
+    if isinstance(left, (str, tuple, list)):
+        times = right if symbol == "*" and isinstance(right, int) else 1
+        if len(left) * times > _MAX_LENGTH:
             raise StaticError("a sequence becomes too long")
-    if symbol == "+" and isinstance(left, (str, tuple, list)) and len(left) > _MAX_LENGTH:
-        raise StaticError("a sequence becomes too long")
     return guarded(_OPERATORS[symbol], left, right)
 
 
@@ -96,16 +97,20 @@ def compare(kind: type[ast.cmpop], left: object, right: object) -> object:
     return guarded(_COMPARISONS[kind], left, right)
 
 
+_item: Binary = operator.getitem
+
+
 def subscript(value: object, index: object) -> object:
     if not isinstance(value, (str, tuple, list, dict, range)):
         raise StaticError(f"a value of type {type(value).__name__} cannot be subscripted at compile time")
-    return guarded(operator.getitem, value, index)  # type: ignore[arg-type]
+    return guarded(_item, value, index)
 
 
 def formatted(value: object, conversion: int, spec: str) -> str:
     if any(len(run) > 4 for run in "".join(c if c.isdigit() else " " for c in spec).split()):
         raise StaticError("a format is too wide")
-    shown = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(conversion, lambda v: v)(value)
+    conversions: Mapping[int, Callable[[object], object]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+    shown = conversions[conversion](value) if conversion in conversions else value
     return guarded(format, shown, spec)
 
 
@@ -158,25 +163,37 @@ gcd hypot isclose isfinite isinf isnan isqrt lcm ldexp log log10 log1p log2 modf
 sqrt tan tanh trunc"""
 MATH: Mapping[str, Callable[..., object]] = {name: getattr(math, name) for name in _MATH.split()}
 
+_TEXT_METHODS = """upper lower startswith endswith join split strip lstrip rstrip replace count find index isdigit
+isalpha title capitalize removeprefix removesuffix partition rpartition splitlines"""
 _METHODS: Mapping[type, frozenset[str]] = {
-    str: frozenset(
-        "upper lower startswith endswith join split strip lstrip rstrip replace count find index isdigit isalpha "
-        "title capitalize removeprefix removesuffix partition rpartition splitlines".split()
-    ),
-    int: frozenset("bit_length bit_count conjugate is_integer".split()),
-    float: frozenset("is_integer hex conjugate".split()),
-    tuple: frozenset("index count".split()),
-    list: frozenset("index count append extend insert pop reverse sort copy".split()),
-    dict: frozenset("get keys values items copy".split()),
-    set: frozenset("union intersection difference issubset issuperset add".split()),
-    frozenset: frozenset("union intersection difference issubset issuperset".split()),
-    range: frozenset("index count".split()),
+    str: frozenset(_TEXT_METHODS.split()),
+    int: frozenset(["bit_length", "bit_count", "conjugate", "is_integer"]),
+    float: frozenset(["is_integer", "hex", "conjugate"]),
+    tuple: frozenset(["index", "count"]),
+    list: frozenset(["index", "count", "append", "extend", "insert", "pop", "reverse", "sort", "copy"]),
+    dict: frozenset(["get", "keys", "values", "items", "copy"]),
+    set: frozenset(["union", "intersection", "difference", "issubset", "issuperset", "add"]),
+    frozenset: frozenset(["union", "intersection", "difference", "issubset", "issuperset"]),
+    range: frozenset(["index", "count"]),
 }
 _FIELDS: Mapping[type, frozenset[str]] = {
     range: frozenset(("start", "stop", "step")),
     int: frozenset(("real", "imag", "numerator", "denominator")),
     float: frozenset(("real", "imag")),
 }
+
+
+def _short(text: str, function: Callable[..., object]) -> Callable[..., object]:
+    """`join` and `replace`, whose results can be far longer than what they are made of."""
+
+    def call(*arguments: object) -> object:
+        plain: list[object] = [a if isinstance(a, (str, int)) else iterate(a) for a in arguments]
+        length = 1 + sum(len(str(a)) for a in plain)
+        if (1 + len(text)) * length > _MAX_LENGTH * 50:
+            raise StaticError("a text becomes too long")
+        return function(*plain)
+
+    return call
 
 
 def method(value: object, name: str) -> object:
@@ -188,10 +205,9 @@ def method(value: object, name: str) -> object:
         function: Callable[..., object] = getattr(value, name)
         if kind is dict and name in ("keys", "values", "items"):
             return Pure(name, _listed(function))
-        if name == "join":
-            return Pure(name, _first_iterable(function))
-        if name in ("replace", "insert", "extend", "append") and isinstance(value, Sequence):
-            if len(value) > _MAX_LENGTH:
-                raise StaticError("a sequence becomes too long")
+        if isinstance(value, str) and name in ("join", "replace"):
+            return Pure(name, _short(value, function))
+        if isinstance(value, Sequence) and len(value) > _MAX_LENGTH:
+            raise StaticError("a sequence becomes too long")
         return Pure(name, function)
     raise StaticError(f"`{name}` of a value of type {type(value).__name__} is not supported at compile time")

@@ -125,7 +125,8 @@ class DictOf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassOf:
-    """A class of the module: `kind` is `dataclass`, `enum`, `int-enum`, `namedtuple` or `plain`; `fields` of a dataclass with their defaults."""
+    """A class of the module: `kind` is `dataclass`, `enum`, `int-enum`, `namedtuple` or `plain`; `fields` are a
+    dataclass's with their defaults."""
 
     name: str
     node: ast.ClassDef

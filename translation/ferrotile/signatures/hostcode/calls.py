@@ -91,8 +91,12 @@ def call_value(run: Run, callee: Value, arguments: Arguments, scope: Scope | Non
 
 
 def _global(run: Run, dotted: str, arguments: Arguments) -> Value:
+    if dotted in ("torch.device", "torch.cuda.device"):
+        return Unknown(None, "device")
     made = construct(dotted, arguments)
     if made is not None:
+        if isinstance(made, Tensor) and run.default_changes and "dtype" not in arguments.named:
+            return Tensor(None, made.rank, made.dims)
         return made
     first = arguments.get(0)
     if dotted in KERNEL_MAKERS and isinstance(first, Function):
@@ -204,7 +208,7 @@ def _isinstance(value: Value | None, kind: Value | None) -> Value:
             return Known(True)
         case Int(), Global(dotted="builtins.int"):
             return Known(True)
-        case (Int() | Tensor() | Sequence()), Global(dotted="builtins.str" | "builtins.float"):
+        case ((Int() | Tensor() | Sequence()), Global(dotted="builtins.str" | "builtins.float")):
             return Known(False)
         case _:
             return Unknown(None, "bool")
@@ -276,9 +280,7 @@ def call_function(run: Run, function: Function, arguments: Arguments) -> Value:
     scope = Scope(names, home)
     parameters = (*node.args.posonlyargs, *node.args.args)
     defaults = dict(zip([p.arg for p in reversed(parameters)], reversed(node.args.defaults), strict=False))
-    defaults |= {
-        p.arg: d for p, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None
-    }
+    defaults |= {p.arg: d for p, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None}
     for position, parameter in enumerate((*parameters, *node.args.kwonlyargs)):
         name = parameter.arg
         value = arguments.get(position if position < len(parameters) else -1, name)

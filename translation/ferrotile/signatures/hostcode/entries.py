@@ -14,7 +14,7 @@ from ferrotile.signatures.tensors import Arguments
 from ferrotile.signatures.values import Class, Function, Instance, Method
 from ferrotile.syntax.module import FunctionSource
 
-_PATHS = 12
+_PATHS = 8
 """Paths read from one function."""
 
 _LAUNCHING = re.compile(r"launch|exhaustive_search")

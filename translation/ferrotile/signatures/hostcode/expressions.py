@@ -163,8 +163,10 @@ def attribute(run: Run, owner: Value, attr: str) -> Value:
                     return method(owner, "t", Arguments((), {}))
                 case "is_cuda":
                     return Known(True)
-                case "device" | "grad":
-                    return UNKNOWN
+                case "device":
+                    return Unknown(None, "device")
+                case "grad":
+                    return Tensor(owner.dtype, owner.rank, owner.dims)
                 case _:
                     return Method(owner, attr)
         case Instance() | Class():

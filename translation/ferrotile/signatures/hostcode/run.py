@@ -78,6 +78,8 @@ class Run:
         self.workspace = workspace
         self.own_name = name
         self.steps = steps
+        self.default_changes = b"set_default_" in own.document.data
+        """Whether the element type of a constructor that names none is another than usual."""
         self.depth = 0
         self.visited: set[int] = set()
         self.decisions = Decisions()

@@ -108,7 +108,7 @@ def _statement(run: Run, node: ast.stmt, scope: Scope) -> Flow:
 
 
 def _if(run: Run, node: ast.If, scope: Scope) -> Flow:
-    if is_main(node.test):
+    if scope.names is scope.home.globals and is_main(node.test):
         return execute(run, node.body, scope) if scope.home is run.own else None
     value = evaluate(run, node.test, scope)
     if _guard(node.body) and not node.orelse:
@@ -122,9 +122,7 @@ def _guard(body: list[ast.stmt]) -> bool:
     return isinstance(body[-1], ast.Raise) and all(isinstance(s, ast.Expr | ast.Assign | ast.Raise) for s in body)
 
 
-def _for(
-    run: Run, target: ast.expr, items: Value, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope
-) -> Flow:
+def _for(run: Run, target: ast.expr, items: Value, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope) -> Flow:
     known = elements(items)
     if known is None or len(known) > _ROUNDS:
         _forget(run, body, scope)

@@ -1,0 +1,93 @@
+"""What the hypotheses of a translation say about the sizes and the grid of a launch."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ferrotile.signatures.model import GridFactor
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What hypotheses say about sizes. `open` are those that no size was chosen by."""
+
+    sizes: Mapping[str, int]
+    at_most: Mapping[str, int]
+    at_least: Mapping[str, int]
+    multiple_of: Mapping[str, int]
+    equal: Mapping[str, str]
+    unit_axes: frozenset[int]
+    grid: Mapping[int, tuple[GridFactor, ...]]
+    contiguous: bool
+    open: tuple[str, ...]
+
+
+_NAME = r"([A-Za-z_]\w*)"
+_FACTOR = r"(?:cdiv\(\w+, *\d+\)|\w+)"
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    (rf"(?:cdiv|ceil)\({_NAME}, *(\d+)\) *={{1,2}} *(\d+)", "tiles"),
+    (rf"{_NAME} *={{1,2}} *(\d+)", "size"),
+    (rf"{_NAME} *<= *(\d+)", "most"),
+    (rf"{_NAME} *< *(\d+)", "below"),
+    (rf"{_NAME} *>= *(\d+)", "least"),
+    (rf"{_NAME} *% *(\d+) *={{1,2}} *0", "multiple"),
+    (rf"{_NAME} *={{1,2}} *{_NAME}", "equal"),
+    (r"bid\.([xyz]) *={1,2} *0", "axis"),
+    (rf"grid\.([xyz]) *={{1,2}} *({_FACTOR}(?: *\* *{_FACTOR})*)", "grid"),
+    (r"grid\.[xyz] is Rust grid\.[xyz]", "renamed"),
+    (r"extents >= 1|index arithmetic does not overflow", "always"),
+    (r".*contiguous.*", "contiguous"),
+)
+
+
+def facts_of(hypotheses: Sequence[str]) -> Facts:
+    """Reads launch facts such as `cdiv(N, 1024) = 1`, `N = 1000`, `N % 64 = 0`, `bid.y = 0`."""
+    sizes: dict[str, int] = {}
+    most: dict[str, int] = {}
+    least: dict[str, int] = {}
+    multiple: dict[str, int] = {}
+    equal: dict[str, str] = {}
+    axes: set[int] = set()
+    grid: dict[int, tuple[GridFactor, ...]] = {}
+    contiguous, unread = False, list[str]()
+    for hypothesis in hypotheses:
+        kind, words = next(
+            ((k, m.groups()) for p, k in _PATTERNS if (m := re.fullmatch(p, hypothesis.strip()))), ("", ())
+        )
+        match kind:
+            case "tiles":
+                name, tile, count = words[0], int(words[1]), int(words[2])
+                most[name] = min(most.get(name, tile * count), tile * count)
+                least[name] = max(least.get(name, 1), tile * (count - 1) + 1)
+            case "size":
+                sizes[words[0]] = int(words[1])
+            case "most" | "below":
+                bound = int(words[1]) - (kind == "below")
+                most[words[0]] = min(most.get(words[0], bound), bound)
+            case "least":
+                least[words[0]] = max(least.get(words[0], 1), int(words[1]))
+            case "multiple":
+                multiple[words[0]] = math.lcm(multiple.get(words[0], 1), int(words[1]))
+            case "equal":
+                equal[words[1]] = words[0]
+            case "axis":
+                axes.add("xyz".index(words[0]))
+            case "grid":
+                grid["xyz".index(words[0])] = tuple(_grid_factor(part.strip()) for part in words[1].split("*"))
+            case "renamed" | "always":
+                pass
+            case "contiguous":
+                contiguous = True
+            case _:
+                unread.append(hypothesis)
+    return Facts(sizes, most, least, multiple, equal, frozenset(axes), grid, contiguous, tuple(unread))
+
+
+def _grid_factor(text: str) -> GridFactor:
+    """Of `cdiv(M, 64)`, `M` or `8`."""
+    divided = re.fullmatch(r"cdiv\((\w+), *(\d+)\)", text)
+    name, tile = (divided[1], int(divided[2])) if divided else (text, 1)
+    return GridFactor(int(name) if name.isdigit() else name, tile)

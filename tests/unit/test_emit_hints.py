@@ -1,0 +1,76 @@
+"""The author's hints: on the entry, on loads and stores."""
+
+from __future__ import annotations
+
+from ferrotile.diagnostics.model import Severity
+from ferrotile.syntax.document import Document
+from ferrotile.translate import translate_document
+from ferrotile.translation import KernelTranslation, Options
+
+
+def kernel(decorator: str, load: str = "", store: str = "", unsafe: str = "proved") -> KernelTranslation:
+    text = (
+        "import cuda.tile as ct\n\nWARPS = 8\n\n"
+        "# ferrotile: x: f32[M, N], y: f32[M, N], TM=64, TN=64, grid=(M/TM, N/TN)\n"
+        f"@ct.kernel{decorator}\ndef scale(x, y, TM: ct.Constant[int], TN: ct.Constant[int]):\n"
+        "    i, j = ct.bid(0), ct.bid(1)\n"
+        f"    t = ct.load(x, index=(i, j), shape=(TM, TN){load})\n"
+        f"    ct.store(y, index=(i, j), tile=t * 2.0{store})\n"
+    )
+    (only,) = translate_document(Document(text), Options(unsafe=unsafe)).kernels
+    return only
+
+
+def test_no_hints() -> None:
+    assert "    #[cutile::entry()]\n" in (kernel("").rust or "")
+
+
+def test_a_hint_for_all_targets() -> None:
+    rust = kernel("(occupancy=2, num_ctas=WARPS)").rust or ""
+    expected = "optimization_hints = (default = (occupancy = 2, num_cta_in_cga = 8,),)"
+    assert f"    #[cutile::entry({expected})]\n" in rust
+
+
+def test_hints_by_target() -> None:
+    decorator = "(occupancy=ct.ByTarget(sm_90=4, default=1), num_ctas=ct.ByTarget(sm_100=4, sm_90=2))"
+    assert (
+        "    #[cutile::entry(optimization_hints = (\n"
+        "        default = (occupancy = 1,),\n"
+        "        sm_100 = (num_cta_in_cga = 4,),\n"
+        "        sm_90 = (occupancy = 4, num_cta_in_cga = 2,),\n"
+        "    ))]\n"
+    ) in (kernel(decorator).rust or "")
+
+
+def test_an_optimisation_level_is_noted() -> None:
+    found = kernel("(opt_level=2)")
+    (note,) = [d for d in found.diagnostics if d.code == "FT405"]
+    assert note.severity is Severity.INFORMATION and "CompileOptions::default().opt_level(2)" in note.message
+    assert found.rust is not None
+    assert not [d for d in kernel("(opt_level=3)").diagnostics if d.code == "FT405"]
+
+
+def test_a_hint_that_cutile_python_rejects() -> None:
+    found = kernel("(occupancy=33)")
+    assert [d.code for d in found.diagnostics if d.severity is Severity.ERROR] == ["FT205"]
+
+
+def test_warps_that_the_assembler_does_not_know() -> None:
+    found = kernel("(num_worker_warps=2)")
+    assert "FT405" in [d.code for d in found.diagnostics]
+    assert "    #[cutile::entry()]\n" in (found.rust or "")
+
+
+def test_latency_of_a_load() -> None:
+    assert ".load_pipelined::<3>([i, j])" in (kernel("", ", latency=3").rust or "")
+
+
+def test_no_tma_where_the_author_says_so() -> None:
+    rust = kernel("", ", allow_tma=False", ", allow_tma=False, latency=2").rust or ""
+    assert rust.count("tma::Disabled") == 2
+    assert "Some(2),\n                tma::Disabled," in rust
+
+
+def test_the_safe_store_wins_over_a_hint_without_unsafe() -> None:
+    rust = kernel("", store=", allow_tma=False", unsafe="never").rust or ""
+    assert "unsafe" not in rust and "y.store(" in rust

@@ -1,0 +1,69 @@
+"""Stores of different blocks are proved apart exactly when enumerating small grids finds no shared tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from ferrotile.syntax.document import Document
+from ferrotile.translate import translate_document
+
+HEAD = (
+    "import cuda.tile as ct\n\n\n"
+    "# ferrotile: x: f32[A, B], y: f32[A, B], n: i32, T=16, grid=(X, Y)\n"
+    "@ct.kernel\ndef k(x, y, n, T: ct.Constant[int]):\n    b, c = ct.bid(0), ct.bid(1)\n"
+    "    t = ct.load(x, index=(0, 0), shape=(T, T))\n"
+)
+
+Index = Callable[[int, int, int], list[tuple[int, int]]]
+CASES: dict[str, tuple[str, Index]] = {
+    "shifted": ("    ct.store(y, index=(b + 1, c), tile=t)\n", lambda b, c, n: [(b + 1, c)]),
+    "swapped": ("    ct.store(y, index=(c + 2, b), tile=t)\n", lambda b, c, n: [(c + 2, b)]),
+    "sum": ("    ct.store(y, index=(b + c, 1), tile=t)\n", lambda b, c, n: [(b + c, 1)]),
+    "skewed": ("    ct.store(y, index=(b + c, c), tile=t)\n", lambda b, c, n: [(b + c, c)]),
+    "digits": (
+        "    ct.store(y, index=((b * 3 + c % 3) // 3 + 1, c), tile=t)\n",
+        lambda b, c, n: [((b * 3 + c % 3) // 3 + 1, c)],
+    ),
+    "quotient": ("    ct.store(y, index=(b // 4 + 1, c), tile=t)\n", lambda b, c, n: [(b // 4 + 1, c)]),
+    "split": (
+        "    ct.store(y, index=(b // 4 * 8 + c, b % 4), tile=t)\n",
+        lambda b, c, n: [(b // 4 * 8 + c, b % 4)],
+    ),
+    "loop in a block's range": (
+        "    for k in range(b * 4, b * 4 + 4):\n        ct.store(y, index=(k + 1, c), tile=t)\n",
+        lambda b, c, n: [(k + 1, c) for k in range(b * 4, b * 4 + 4)],
+    ),
+    "loop over neighbours": (
+        "    for k in range(b * 3, b * 3 + 4):\n        ct.store(y, index=(k + 1, c), tile=t)\n",
+        lambda b, c, n: [(k + 1, c) for k in range(b * 3, b * 3 + 4)],
+    ),
+    "mixed radix": (
+        "    for k in range(4):\n        ct.store(y, index=(b * 4 + k + 1, c), tile=t)\n",
+        lambda b, c, n: [(b * 4 + k + 1, c) for k in range(4)],
+    ),
+    "radix too small": (
+        "    for k in range(4):\n        ct.store(y, index=(b * 3 + k + 1, c), tile=t)\n",
+        lambda b, c, n: [(b * 3 + k + 1, c) for k in range(4)],
+    ),
+}
+
+
+UNDECIDED = {"digits"}
+"""Kernels whose blocks are apart although that is not proved."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_proved_apart_means_apart(name: str) -> None:
+    body, index = CASES[name]
+    (kernel,) = translate_document(Document(HEAD + body)).kernels
+    assert kernel.rust is not None, kernel.diagnostics
+    proved = kernel.unsafe.assumed == 0
+    owners: dict[tuple[int, int], tuple[int, int]] = {}
+    shared = False
+    for b in range(12):
+        for c in range(12):
+            for tile in index(b, c, 5):
+                shared |= owners.setdefault(tile, (b, c)) != (b, c)
+    assert not (proved and shared)
+    assert proved or shared or name in UNDECIDED
