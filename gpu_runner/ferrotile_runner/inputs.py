@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -85,7 +85,9 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
     }
     factors = [f for axis in (*(signature.grid or ()), *facts.grid.values()) for f in axis]
     known = {f.extent: f.tile for f in factors if isinstance(f.extent, str) and f.tile > 1}
-    peers = _peers(signature, lambda name: name in facts.sizes or name in constants or name in known or tiles.get(name, 1) > 1)
+    # A tile of one element says nothing about an extent.
+    told = {*facts.sizes, *constants, *known, *(name for name, tile in tiles.items() if tile > 1)}
+    peers = _peers(signature, told)
     sizes: dict[str, int] = {}
     for name in symbols(signature):
         if name in facts.sizes or name in constants:
@@ -104,17 +106,17 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
     return sizes
 
 
-def _peers(signature: Signature, known: Callable[[str], bool]) -> dict[str, str]:
+def _peers(signature: Signature, known: Set[str]) -> dict[str, str]:
     """For extents of which nothing is known, the known extent on the same axis of another array of the same rank:
     such arrays mostly have one shape, and a launch with others leaves an array soon."""
     shapes = [a.extents for a in signature.arguments if isinstance(a, ArrayArgument)]
     at: dict[tuple[int, int], str] = {}
     for shape in shapes:
         for axis, extent in enumerate(shape):
-            if isinstance(extent, str) and known(extent):
+            if isinstance(extent, str) and extent in known:
                 at.setdefault((len(shape), axis), extent)
     places = [(extent, (len(shape), axis)) for shape in shapes for axis, extent in enumerate(shape)]
-    return {e: at[place] for e, place in places if isinstance(e, str) and not known(e) and place in at}
+    return {e: at[place] for e, place in places if isinstance(e, str) and e not in known and place in at}
 
 
 def grid_for(signature: Signature, sizes: Mapping[str, int], facts: Facts) -> tuple[int, int, int] | None:

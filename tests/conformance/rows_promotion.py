@@ -84,7 +84,7 @@ def _promotion_rows() -> list[Row]:
                 Result("ct.where(a > 0, a, float('-inf'))", "f32", lambda a, b, c: np.where(a > 0, a, -np.inf)),
                 Result("ct.where(b > 0, b, float('inf'))", "bf16", lambda a, b, c: np.where(b > 0, b, np.inf)),
                 Result("ct.where(c > 0, c, -float('inf'))", "f16", lambda a, b, c: np.where(c > 0, c, -np.inf)),
-                                Result("ct.full((T,), 1.0, ct.bfloat16) * b", "bf16", lambda a, b, c: b),
+                Result("ct.full((T,), 1.0, ct.bfloat16) * b", "bf16", lambda a, b, c: b),
             ],
         ),
     ]

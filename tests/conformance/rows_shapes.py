@@ -37,6 +37,7 @@ def _making_rows() -> list[Row]:
                 "z1": ("f32", "8", "ct.full((8,), 1.1, ct.float8_e5m2).astype(ct.float32)"),
                 "z2": ("f32", "8", "ct.full((8,), 0.1, ct.tfloat32).astype(ct.float32)"),
             },
+            SIMULATED,
         ),
         tiled(
             "astile",
@@ -146,6 +147,7 @@ def _shape_rows() -> list[Row]:
                 "z3": ("bf16", "16", "b.astype(ct.bfloat16)"),
                 "z4": ("f8e8m0fnu", "16", "ct.full((16,), 4.0, ct.float8_e8m0fnu)"),
             },
+            expect=SIMULATED,
             target="sm_100",
         ),
     ]

@@ -44,7 +44,7 @@ def example(name: str) -> dict[str, str]:
 def test_features(tmp_path: Path, browser: str) -> None:
     """Around a fake translator: nothing here needs a compiler."""
     workspace = Workspace({"kernels.py": KERNELS}, fake_interpreter(tmp_path))
-    steps = run_script("features", workspace, tmp_path, browser, 120)
+    steps = run_script("features", workspace, tmp_path, browser, 240)
     expected = "lenses hover diagnostics actions preview edit verify translate restart end"
     assert steps == expected.split()
 
@@ -62,6 +62,6 @@ def test_verify_in_a_workspace_that_becomes_trusted(tmp_path: Path, browser: str
 def test_refused_kernels(tmp_path: Path, browser: str) -> None:
     """Diagnostics of the real translator, each with its code, its page and a place."""
     workspace = Workspace(example("refused.py"), real_interpreter(tmp_path))
-    found, end = run_script("refused", workspace, tmp_path, browser, 120)
+    found, end = run_script("refused", workspace, tmp_path, browser, 240)
     assert end == "end"
     assert len(found.split()) >= 3, found  # "diagnostics" and two codes or more

@@ -40,5 +40,6 @@ def test_rustfmt_changes_nothing(tmp_path: Path) -> None:
         path.write_text(text)
         paths.append(str(path))
     assert len(paths) > 10
-    done = subprocess.run(["rustfmt", "--check", "--edition", "2021", *paths], capture_output=True, text=True, check=False)
+    command = ["rustfmt", "--check", "--edition", "2021", *paths]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -52,7 +52,15 @@ def test_a_promise_that_is_not_kept_for_certain_is_a_difference() -> None:
     assert not proof_of(plain, wide("addi %u, %v", promise=KEPT, mask="131071"), WORDS).equal
 
 
-@pytest.mark.parametrize(("op", "kind", "good"), [("maxi %u, %v signed", "signed", True), ("maxi %u, %v signed", "unsigned", False), ("divi %u, %v signed", "signed", False), ("shri %u, %v signed", "signed", False)])
+@pytest.mark.parametrize(
+    ("op", "kind", "good"),
+    [
+        ("maxi %u, %v signed", "signed", True),
+        ("maxi %u, %v signed", "unsigned", False),
+        ("divi %u, %v signed", "signed", False),
+        ("shri %u, %v signed", "signed", False),
+    ],
+)
 def test_other_operations_are_not_cut_down(op: str, kind: str, good: bool) -> None:
     same = op.replace("%u", "%a").replace("%v", "%b")
     assert proof_of(narrow(same), wide(op, kind, operand="%w"), WORDS).equal is good
@@ -161,13 +169,21 @@ def test_other_pairs_of_reductions_are_no_argmax(old: str, new: str) -> None:
 def test_other_pairs_are_no_argmax(old: str, new: str) -> None:
     changed = PAIRED.replace(old, new)
     if old == "reduce %a, %i":
-        changed = PAIRED.replace("  %i = iota : tile<16xi32>", "  %k = iota : tile<16xi32>\n  %i = addi %k, %k : tile<16xi32>")
+        changed = PAIRED.replace(
+            "  %i = iota : tile<16xi32>", "  %k = iota : tile<16xi32>\n  %i = addi %k, %k : tile<16xi32>"
+        )
     assert not proof_of(indexed(changed), indexed(TWICE), WORDS).equal
 
 
 # Schedules
 
-GRID = ("extents >= 1", "index arithmetic does not overflow", "grid.x = cdiv(M, 16) * cdiv(N, 16)", "bid.y = 0", "bid.z = 0")
+GRID = (
+    "extents >= 1",
+    "index arithmetic does not overflow",
+    "grid.x = cdiv(M, 16) * cdiv(N, 16)",
+    "bid.y = 0",
+    "bid.z = 0",
+)
 
 
 def tiled(index: str, value: str = "%a") -> str:
@@ -225,7 +241,15 @@ def test_maps_that_miss_tiles_are_refused(old: str, new: str) -> None:
     assert not proof_of(tiled(GROUPED), tiled(ROW_MAJOR.replace(old, new)), "x:M,N y:M,N", *GRID).equal
 
 
-@pytest.mark.parametrize(("old", "new"), [("mini", "maxi"), ("divi %rest, %last", "divi %rest, %g"), ("subi %rows, %fst", "subi %cols, %fst"), ("muli %grp, %g", "muli %grp, %cols")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("mini", "maxi"),
+        ("divi %rest, %last", "divi %rest, %g"),
+        ("subi %rows, %fst", "subi %cols, %fst"),
+        ("muli %grp, %g", "muli %grp, %cols"),
+    ],
+)
 def test_groups_that_miss_tiles_are_refused(old: str, new: str) -> None:
     assert not proof_of(tiled(ROW_MAJOR), tiled(GROUPED.replace(old, new)), "x:M,N y:M,N", *GRID).equal
 

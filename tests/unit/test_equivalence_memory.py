@@ -43,7 +43,9 @@ def pointers(array: str) -> str:
 
 ZERO = "  %zero = constant <f32: 0.000000e+00> : tile<16xf32>"
 GATHERED = "  %g, %g_t = load_ptr_tko weak %px, %in, %zero token=%t : tile<16xptr<f32>>, tile<16xi1>, tile<16xf32> -> tile<16xf32>, token"
-SCATTERED = "  %st = store_ptr_tko weak %py, {value}, %out token=%t : tile<16xptr<f32>>, tile<16xf32>, tile<16xi1> -> token"
+SCATTERED = (
+    "  %st = store_ptr_tko weak %py, {value}, %out token=%t : tile<16xptr<f32>>, tile<16xf32>, tile<16xi1> -> token"
+)
 
 
 def by_pointers(**changes: str) -> str:
@@ -172,7 +174,12 @@ def test_atomics_of_one_array_keep_their_order() -> None:
     unordered = proof_of(atomics(), atomics(token="%t"), WORDS)
     assert not unordered.equal and "nothing orders" in unordered.reason
     assert proof_of(atomics(token="%t"), atomics(token="%t"), WORDS).equal  # the Python leaves them open as well
-    for other in (atomics("xchg", "addf"), atomics(second="addf"), atomics(how="relaxed sys"), atomics(how="acq_rel device")):
+    for other in (
+        atomics("xchg", "addf"),
+        atomics(second="addf"),
+        atomics(how="relaxed sys"),
+        atomics(how="acq_rel device"),
+    ):
         assert not proof_of(atomics(), other, WORDS).equal
 
 
@@ -203,7 +210,12 @@ def printing(first: str = "one", second: str = "two", token: str = "%p1") -> str
 
 def test_prints_keep_text_values_and_order() -> None:
     assert proof_of(printing(), printing(), WORDS).equal
-    for other in (printing("two", "one"), printing(second="three"), printing(token="%t"), printing().replace("%bx token", "%by token")):
+    for other in (
+        printing("two", "one"),
+        printing(second="three"),
+        printing(token="%t"),
+        printing().replace("%bx token", "%by token"),
+    ):
         assert not proof_of(printing(), other, WORDS).equal
 
 
@@ -218,7 +230,16 @@ def test_index_arithmetic_of_loaded_values_may_wrap() -> None:
     wide = "  %w = exti %k signed : tile<16xi32> -> tile<16xi64>\n  %at = addi %w, %w : tile<16xi64>"
 
     def updating(sum_: str) -> str:
-        body = (head, sum_, mask("in", "%n"), pointers("x"), pointers("y"), ZERO, GATHERED, SCATTERED.format(value="%g"))
+        body = (
+            head,
+            sum_,
+            mask("in", "%n"),
+            pointers("x"),
+            pointers("y"),
+            ZERO,
+            GATHERED,
+            SCATTERED.format(value="%g"),
+        )
         made = kernel("\n".join((*body[:3], mask("out", "%m"), *body[3:])))
         return made.replace("%ys: tile<i32>)", "%ys: tile<i32>, %ip: tile<ptr<i32>>, %ik: tile<i32>, %is: tile<i32>)")
 
@@ -230,7 +251,12 @@ def test_index_arithmetic_of_loaded_values_may_wrap() -> None:
 
 def test_lanes_that_two_loads_leave_open_are_not_the_same() -> None:
     def masked(*names: str) -> str:
-        loads = [GATHERED.replace("%g, %g_t", f"%{n}, %{n}_t").replace(", %zero", "").replace("tile<16xi1>, tile<16xf32>", "tile<16xi1>") for n in names]
+        loads = [
+            GATHERED.replace("%g, %g_t", f"%{n}, %{n}_t")
+            .replace(", %zero", "")
+            .replace("tile<16xi1>, tile<16xf32>", "tile<16xi1>")
+            for n in names
+        ]
         difference = f"  %d = subf %{names[0]}, %{names[-1]} : tile<16xf32>"
         return text(lanes(), mask("in", "%n"), pointers("x"), *loads, difference, store("%d", "yv"))
 

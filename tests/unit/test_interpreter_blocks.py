@@ -91,7 +91,12 @@ UNTIL = f"""  %r:2 = loop iter_values(%k = %c0, %v = %a) : tile<i32>, tile<4xf32
 
 @pytest.mark.parametrize(
     ("body", "factor"),
-    [(TRIPS, lambda b: b + 1), (BRANCH, lambda b: -1 if b % 2 else 1), (LEAVE, lambda b: 0 if b > 1 else 1), (UNTIL, lambda b: min(b, 3) + 1)],
+    [
+        (TRIPS, lambda b: b + 1),
+        (BRANCH, lambda b: -1 if b % 2 else 1),
+        (LEAVE, lambda b: 0 if b > 1 else 1),
+        (UNTIL, lambda b: min(b, 3) + 1),
+    ],
 )
 def test_blocks_that_part_go_their_own_ways(body: str, factor: object) -> None:
     assert callable(factor)
@@ -168,7 +173,12 @@ def test_insert_pack_and_unpack() -> None:
 
 # Rounding in every direction, against fractions
 
-TYPES = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+TYPES = {
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+}
 ODD = st.floats(-1e4, 1e4).filter(lambda x: abs(x) > 1e-4)
 
 
@@ -222,7 +232,10 @@ def test_directed_rounding(name: str, op: str, a: float, b: float, c: float) -> 
 @given(st.floats(-400, 400, width=32))
 def test_directed_conversions_surround_the_value(name: str, a: float) -> None:
     x = np.asarray([a], np.float32)
-    found = {m: float(elementwise("ftof", (x,), Modes(element=name, rounding=m))[0]) for m in ("negative_inf", "zero", "positive_inf")}
+    found = {
+        m: float(elementwise("ftof", (x,), Modes(element=name, rounding=m))[0])
+        for m in ("negative_inf", "zero", "positive_inf")
+    }
     near = float(elementwise("ftof", (x,), Modes(element=name))[0])
     assert found["negative_inf"] <= a <= found["positive_inf"]
     assert near in (found["negative_inf"], found["positive_inf"])
@@ -233,10 +246,18 @@ def test_scaled_matrices_and_powers_of_two() -> None:
     from ferrotile_runner.tileir.interpreter.shapes import mmaf, scaled
 
     rng = np.random.default_rng(0)
-    a, b = (rng.integers(-4, 5, shape).astype(np.float32).astype(ml_dtypes.float8_e4m3fn) for shape in ((4, 64), (64, 4)))
+    a, b = (
+        rng.integers(-4, 5, shape).astype(np.float32).astype(ml_dtypes.float8_e4m3fn) for shape in ((4, 64), (64, 4))
+    )
     left, right = np.exp2(rng.integers(-3, 4, (4, 2))), np.exp2(rng.integers(-3, 4, (2, 4)))
     wide = np.repeat(left, 32, axis=1) * a.astype(np.float64), np.repeat(right, 32, axis=0) * b.astype(np.float64)
-    made = mmaf(scaled(a, left.astype(ml_dtypes.float8_e8m0fnu), 1), scaled(b, right.astype(ml_dtypes.float8_e8m0fnu), 0), np.zeros((4, 4), np.float32))
+    made = mmaf(
+        scaled(a, left.astype(ml_dtypes.float8_e8m0fnu), 1),
+        scaled(b, right.astype(ml_dtypes.float8_e8m0fnu), 0),
+        np.zeros((4, 4), np.float32),
+    )
     assert made.tolist() == (wide[0] @ wide[1]).astype(np.float32).tolist()
-    up = elementwise("ftof", (np.asarray([0.3, 0.5, 3.0, 0.0], np.float32),), Modes(element="f8E8M0FNU", rounding="positive_inf"))
+    up = elementwise(
+        "ftof", (np.asarray([0.3, 0.5, 3.0, 0.0], np.float32),), Modes(element="f8E8M0FNU", rounding="positive_inf")
+    )
     assert up.astype(np.float64).tolist()[:3] == [0.5, 0.5, 4.0]

@@ -39,7 +39,10 @@ def vector(body: str, grid: str, extra: str = "") -> str:
 
 
 def test_a_constant_stride_owns_several_tiles() -> None:
-    body = "    for i in range(4):\n        ct.store(y, index=(b * 4 + i,), tile=ct.load(x, index=(b * 4 + i,), shape=(T,)))\n"
+    body = (
+        "    for i in range(4):\n"
+        "        ct.store(y, index=(b * 4 + i,), tile=ct.load(x, index=(b * 4 + i,), shape=(T,)))\n"
+    )
     found = kernel(vector(body, "(N/64,)"))
     assert found.outputs[-1].form == "owned-row"
     assert "y: &mut Tensor<f32, { [ROW] }>" in (found.rust or "")
@@ -49,7 +52,10 @@ def test_a_constant_stride_owns_several_tiles() -> None:
 
 
 def test_neighbours_that_share_a_tile_own_nothing() -> None:
-    body = "    for i in range(5):\n        ct.store(y, index=(b * 4 + i,), tile=ct.load(x, index=(b * 4 + i,), shape=(T,)))\n"
+    body = (
+        "    for i in range(5):\n"
+        "        ct.store(y, index=(b * 4 + i,), tile=ct.load(x, index=(b * 4 + i,), shape=(T,)))\n"
+    )
     found = kernel(vector(body, "(N/64,)"))
     assert found.outputs[-1].form == "full"
     assert found.unsafe.assumed == 1

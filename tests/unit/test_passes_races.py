@@ -63,7 +63,8 @@ def test_a_neighbours_tile() -> None:
         MATRIX + "    ct.store(y, index=(i + 1, j), tile=t)\n",
         MATRIX + "    if j == 0:\n        ct.store(y, index=(i, 0), tile=t)\n",
         VECTOR + "    ct.store(y, index=(2 * i,), tile=t)\n    ct.store(y, index=(2 * i + 1,), tile=t)\n",
-        VECTOR + "    if i > 3:\n        ct.store(y, index=(i,), tile=t)\n    else:\n        ct.store(y, index=(i,), tile=-t)\n",
+        VECTOR + "    if i > 3:\n        ct.store(y, index=(i,), tile=t)\n"
+        "    else:\n        ct.store(y, index=(i,), tile=-t)\n",
         VECTOR.replace("grid=(N/T,)", "grid=(1,)") + "    ct.store(y, index=(0,), tile=t)\n",
         VECTOR + "    for k in range(i, ct.num_tiles(x, axis=0, shape=(T,)), ct.num_blocks(0)):\n"
         "        ct.store(y, index=(k,), tile=t)\n",

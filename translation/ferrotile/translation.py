@@ -13,6 +13,7 @@ from ferrotile.syntax.span import Span
 @dataclass(frozen=True, slots=True)
 class Output:
     """A written array: `form` is `owned` (&mut Tensor at the block id), `owned-row` (nested partition),
+    `mapped` (a partition that mints each tile once),
     `full` (checked full partition) or `pointer`; `reason` says why in words."""
 
     name: str

@@ -68,7 +68,7 @@ class _Context:
     def __init__(self, parameters: ParameterMap, hypotheses: Hypotheses) -> None:
         self.parameters, self.hypotheses = parameters, hypotheses
         self.store = Store()
-        self.facts = Facts(hypotheses.no_overflow, hypotheses.positive_extents)
+        self.facts = Facts(hypotheses.no_overflow, hypotheses.positive_extents, within=hypotheses.within)
         self.rewriter = Rewriter(self.store, Arithmetic(self.store, self.facts))
         self.rust_blocks = {axis: self.block(axis) for axis in "xyz"}
         self.python_blocks = {axis: self.python_block(axis) for axis in "xyz"}

@@ -13,6 +13,7 @@ Texts that `parse` reads (block ids are the Rust launch's unless `python` is wri
     extents >= 1
     index arithmetic does not overflow
     out is contiguous                 over the axes that its Rust parameter merges
+    x is accessed within its bounds   what `check_bounds=False` promises of every access of x
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Hypotheses:
     at_most: tuple[tuple[str, int], ...] = ()
     """(symbol, bound): the extent is no larger."""
     contiguous: frozenset[str] = frozenset()
+    within: frozenset[str] = frozenset()
+    """Arrays that are accessed without bounds checks, and only within their extents."""
     positive_extents: bool = False
     no_overflow: bool = False
 
@@ -172,6 +175,8 @@ def _with(h: Hypotheses, text: str) -> Hypotheses:
         return replace(h, positive_extents=True)
     if text == "index arithmetic does not overflow":
         return replace(h, no_overflow=True)
+    if match := re.fullmatch(r"(\w+) is accessed within its bounds", text):
+        return replace(h, within=h.within | {match[1]})
     if match := re.fullmatch(r"(\w+) is contiguous", text):
         return replace(h, contiguous=h.contiguous | {match[1]})
     if match := re.fullmatch(r"bid\.([xyz]) = 0", text):

@@ -27,6 +27,8 @@ class Facts:
     grid: dict[str, Term] = field(default_factory=dict)
     limits: dict[Term, int] = field(default_factory=dict)
     """Extent -> the largest value that it may have."""
+    within: frozenset[str] = frozenset()
+    """Arrays of which every access is within the extents, as the Python promises by `check_bounds=False`."""
 
 
 @dataclass(slots=True)

@@ -156,6 +156,8 @@ def coordinate(rewriter: Rewriter, view: View, index: tuple[Term, ...], axis: in
 def inside(rewriter: Rewriter, view: View, index: tuple[Term, ...]) -> Term:
     """Lanes within the array (M1). Axes of a partition of tile extent 1, or that the tile divides, are within."""
     parts: list[Term] = []
+    if promised(rewriter, view.base):
+        return rewriter.store.const(1, view.tile, "i1")
     for axis, size in enumerate(view.tile):
         extent = view.extents[view.dim_map[axis]]
         known = value_of(extent)
@@ -168,6 +170,14 @@ def inside(rewriter: Rewriter, view: View, index: tuple[Term, ...]) -> Term:
             zero = rewriter.store.const(0, view.tile, "i64")
             parts.append(rewriter.compare("less_than_or_equal signed", (zero, place), view.tile))
     return rewriter.connective("andi", tuple(parts), view.tile)
+
+
+def promised(rewriter: Rewriter, base: Term) -> bool:
+    """Whether the Python promises that it stays within the array."""
+    name = base.data[1] if isinstance(base.data, tuple) and base.data[:1] == ("array",) else None
+    if name not in rewriter.integers.facts.within:
+        return False
+    return rewriter.store.use(f"{name} is accessed within its bounds")
 
 
 def address(rewriter: Rewriter, view: View, index: tuple[Term, ...]) -> Term:

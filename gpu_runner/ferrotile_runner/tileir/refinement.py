@@ -141,7 +141,8 @@ def _accesses(rewriter: Rewriter, sides: Sides, implication: Implication) -> str
     for access in rust.accesses:
         if access.kind in {"print", "grid"} or (access.writes and access.view is None):
             continue  # compared as effects: the same lanes at the same places
-        known = everything if access.view is None else tiles
+        # lanes that the Python promises to be inside are those of a tile that touches the array
+        known = everything if access.view is None or memory.promised(rewriter, access.base) else tiles
         if known.holds(access.value, access.path, access.loops) or _in_range(rewriter, access, implication):
             continue
         return f"the Rust {_VERBS[access.kind]} {show(access.base)}{_at(access.location)} where the Python may not"

@@ -55,7 +55,7 @@ let finish;
 const finished = new Promise((resolve) => { finish = resolve; });
 await page.exposeFunction("codeAutomationLog", (kind, args) => { if (kind === "error") console.log(kind, JSON.stringify(args).slice(0, 400)); });
 await page.exposeFunction("codeAutomationExit", (code) => finish(code));
-await page.goto(`${BASE}/?folder=${FOLDER}`);
+await page.goto(`${BASE}/?folder=${FOLDER}`, { timeout: 120_000 });
 const timer = setTimeout(() => finish("timeout"), Number(process.env.LIMIT_MS));
 let busy = false;
 const wishes = setInterval(async () => {

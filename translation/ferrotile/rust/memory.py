@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -38,24 +37,6 @@ _WHY = {
 _Key = tuple[int, tuple[int, ...], tuple[int, ...], str | None]
 
 
-class Helpers:
-    """The helper functions that a module needs, each under the name it is called by."""
-
-    def __init__(self) -> None:
-        self._names: dict[Hashable, str] = {}
-        self.functions: dict[str, safety.Helper] = {}
-
-    def get(self, key: Hashable, wish: str, make: Callable[[str], safety.Helper]) -> str:
-        """The name of the helper with this key, made on first use."""
-        if key not in self._names:
-            name, number = wish, 2
-            while name in self.functions:
-                name, number = f"{wish}_{number}", number + 1
-            self._names[key] = name
-            self.functions[name] = make(name)
-        return self._names[key]
-
-
 def _plain_fma(operation: Operation) -> int:
     """The rank of a multiply-add of tiles in the default mode; 0 for anything else."""
     if operation.opcode != "fma" or operation.attribute("ftz"):
@@ -81,7 +62,7 @@ class Memory:
                 key = self.key(operation.operands[0])
                 self._wants[key] = self._wants.get(key, 0) + 1
         self._fma = Counter(_plain_fma(o) for o in operations(self.plan.program.body))
-        self.helpers = Helpers()
+        self.helpers = safety.Helpers()
         self.top = 0
         self.assumed = 0
         self.pointers = Pointers(self, body)

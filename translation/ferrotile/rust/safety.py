@@ -3,7 +3,7 @@ access, and the only places that hold an access without a check."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from ferrotile.rust.layout import Code, array, atom, call, statement, unsafe_statement
@@ -149,3 +149,21 @@ def mul_add(name: str, rank: int) -> Helper:
     writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
     put(writer, "", call("fma", *map(atom, ("a", "b", "c", "rounding::NearestEven", "ftz::Disabled"))), "")
     return _end(writer, name, 0)
+
+
+class Helpers:
+    """The helper functions that a module needs, each under the name it is called by."""
+
+    def __init__(self) -> None:
+        self._names: dict[Hashable, str] = {}
+        self.functions: dict[str, Helper] = {}
+
+    def get(self, key: Hashable, wish: str, make: Callable[[str], Helper]) -> str:
+        """The name of the helper with this key, made on first use."""
+        if key not in self._names:
+            name, number = wish, 2
+            while name in self.functions:
+                name, number = f"{wish}_{number}", number + 1
+            self._names[key] = name
+            self.functions[name] = make(name)
+        return self._names[key]

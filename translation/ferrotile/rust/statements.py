@@ -19,7 +19,6 @@ from ferrotile.rust.wishes import Wishes
 from ferrotile.rust.writer import Writer
 from ferrotile.syntax.span import NOWHERE, Span
 
-
 _TALL = 3
 """Lines that a statement may have before its conditions get names."""
 

@@ -19,7 +19,7 @@ from ferrotile.syntax.module import Module
 
 __all__ = ["Launch", "Launches", "collect_launches"]
 
-_STEPS = 40_000
+_STEPS = 30_000
 _USERS = 12
 _USER_STEPS = 12_000
 

@@ -52,13 +52,13 @@ def _module_value(ctx: Context, node: ast.Name) -> Abstract:
     function = ctx.module.function(name)
     if function is not None:
         return _module_function(ctx, function)
+    if name in ctx.module.constants:
+        return _module_constant(ctx, name)
     found = classes.find_class(ctx, name)
     if found is not None:
         return ctx.module_values.setdefault(name, found)
-    if name in ctx.module.constants:
-        return _module_constant(ctx, name)
     if hasattr(builtins, name):
-        return Global(f"builtins.{name}")
+        return ctx.module_values.setdefault(name, Global(f"builtins.{name}"))
     if any(n.id == name for s in ctx.module.statements for n in ast.walk(s) if _stores(n)):
         raise ctx.refused("FT205", f"`{name}` is set more than once in this module: its value is not known")
     raise ctx.refused("FT202", f"`{name}` is not defined")
