@@ -1,19 +1,18 @@
 """Kernels that ferrotile refuses, each for a reason of its own: never a guess, never half a kernel.
 
-The first is valid cuTile Python, but its row index is data, which has no tile form. The other two are
+The first is valid cuTile Python, but a Rust reference cannot be chosen on the GPU. The other two are
 mistakes that cuTile Python refuses as well, one at a time and only when the kernel is compiled.
 """
 
 import cuda.tile as ct
 
 
-# ferrotile: table: f32[V, D], ids: i32[R], out: f32[R, D], TD=512, grid=(R,)
+# ferrotile: even: f32[N], odd: f32[N], out: f32[N], step: i32, TILE=1024, grid=(N/TILE,)
 @ct.kernel
-def embedding(table, ids, out, TD: ct.Constant[int]):
-    r = ct.bid(0)
-    row = ct.gather(ids, r)  # an index that is data
-    t = ct.gather(table, (row, ct.arange(TD, dtype=ct.int32)))
-    ct.store(out, index=(r, 0), tile=t.reshape((1, TD)))
+def ping_pong(even, odd, out, step, TILE: ct.Constant[int]):
+    i = ct.bid(0)
+    source = even if step % 2 == 0 else odd  # an array chosen at run time
+    ct.store(out, index=(i,), tile=ct.load(source, index=(i,), shape=(TILE,)) * 0.5)
 
 
 # ferrotile: a: i32[N], b: u32[N], c: i32[N], TILE=256, grid=(N/TILE,)
