@@ -78,8 +78,8 @@ class _Context:
             self.facts.limits[self.extent(symbol)] = tile
         for symbol, most in hypotheses.at_most:
             self.facts.limits[self.extent(symbol)] = most
-        for axis, size in hypotheses.grid.items():
-            self.facts.grid[axis] = self.expression(size)
+        for axis, sizes in hypotheses.grid.items():
+            self.facts.grid[axis] = tuple(map(self.expression, sizes))
         for name, bound in hypotheses.below:
             self.facts.below.append((self.expression(Name(name)), self.expression(bound)))
 

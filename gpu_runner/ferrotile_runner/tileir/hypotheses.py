@@ -62,7 +62,8 @@ class Hypotheses:
     """(symbol, tile): 1 <= extent <= tile, so that there is one tile."""
     python_axes: Mapping[Axis, Expression] = field(default_factory=dict)
     """The Python launch's block id on an axis, in block ids of the Rust launch."""
-    grid: Mapping[Axis, Expression] = field(default_factory=dict)
+    grid: Mapping[Axis, tuple[Expression, ...]] = field(default_factory=dict)
+    """Blocks on an axis, in every way that is known."""
     below: tuple[tuple[str, Expression], ...] = ()
     """(`bid.y`, bound): the block id is smaller than the bound."""
     at_most: tuple[tuple[str, int], ...] = ()
@@ -186,7 +187,8 @@ def _with(h: Hypotheses, text: str) -> Hypotheses:
     if match := re.fullmatch(r"python bid\.([xyz]) = (.+)", text):
         return replace(h, python_axes={**h.python_axes, match[1]: expression(match[2])})
     if match := re.fullmatch(r"grid\.([xyz]) = (.+)", text):
-        return replace(h, grid={**h.grid, match[1]: expression(match[2])})
+        sizes = (*h.grid.get(match[1], ()), expression(match[2]))
+        return replace(h, grid={**h.grid, match[1]: sizes})
     if match := re.fullmatch(r"(bid\.[xyz]) < (.+)", text):
         return replace(h, below=(*h.below, (match[1], expression(match[2]))))
     if match := re.fullmatch(r"cdiv\((\w+), ?(\d+)\) = 1", text):

@@ -24,7 +24,8 @@ class Facts:
     below: list[tuple[Term, Term]] = field(default_factory=list)
     """(a, b): 0 <= a < b."""
     equal: dict[Term, Term] = field(default_factory=dict)
-    grid: dict[str, Term] = field(default_factory=dict)
+    grid: dict[str, tuple[Term, ...]] = field(default_factory=dict)
+    """Axis -> its number of blocks, in every way that is known."""
     limits: dict[Term, int] = field(default_factory=dict)
     """Extent -> the largest value that it may have."""
     within: frozenset[str] = frozenset()
@@ -208,7 +209,7 @@ class Arithmetic:
         if x.op == "iv":
             found.append(x.args[1])
         if x.op == "bid" and isinstance(x.data, str) and x.data in self.facts.grid:
-            found.append(self.facts.grid[x.data])
+            found += self.facts.grid[x.data]
             self.store.use(f"grid.{x.data} as given")
         return found
 

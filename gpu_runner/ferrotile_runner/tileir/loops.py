@@ -41,7 +41,7 @@ def _runs_once(program: Program, operation: Operation) -> bool:
     grid = program.rewriter.integers.facts.grid
     if lower.op != "bid" or not isinstance(lower.data, str) or not step.is_op("grid", lower.data):
         return False
-    if grid.get(lower.data) is not upper:
+    if upper not in grid.get(lower.data, ()):
         return False
     return program.store.use(f"grid.{lower.data} is the number of tiles: the persistent loop runs once")
 

@@ -1,11 +1,17 @@
-"""Multiply-add contraction, as cuTile Python's compiler does it: a single-use product in an add or subtract."""
+"""Multiply-add contraction, as cuTile Python's compiler does it: a single-use product in an add or subtract.
+
+The compiler looks at one product only: the left operand where that is one, else the right. If that product has another
+use or other modes, nothing is fused, though the other operand be a product too. Uses are counted after its dead code
+elimination.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ferrotile.passes.uses import count_uses, definitions, eliminate_dead, next_id, rewrite
+from ferrotile.passes.liveness import live_uses
+from ferrotile.passes.uses import definitions, eliminate_dead, next_id, rewrite
 from ferrotile.program.dtypes import Kind
 from ferrotile.program.ir import Operation, Program, Statement, Value
 from ferrotile.program.types import TileType
@@ -18,16 +24,15 @@ def _mode(operation: Operation) -> tuple[object, ...]:
 
 
 def contract(program: Program) -> Program:
-    """`a*b + c`, `c + a*b`, `a*b - c`, `c - a*b` as one `fma`; of two products the left one is fused."""
+    """`a*b + c`, `c + a*b`, `a*b - c`, `c - a*b` as one `fma`, and no dead code. The program is as the front end made it:
+    a carried value that never changes still counts as a use."""
     defined = definitions(program.body)
-    counts = count_uses(program.body)
+    counts = live_uses(program)
     fresh = next_id(program)
 
-    def product(value: Value, consumer: Operation) -> Operation | None:
+    def product(value: Value) -> Operation | None:
         source = defined.get(value.id)
-        if not isinstance(source, Operation) or source.opcode != "mulf" or counts[value.id] != 1:
-            return None
-        return source if _mode(source) == _mode(consumer) else None
+        return source if isinstance(source, Operation) and source.opcode == "mulf" else None
 
     def negate(value: Value, span_of: Operation) -> Operation:
         nonlocal fresh
@@ -42,23 +47,17 @@ def contract(program: Program) -> Program:
         if not isinstance(kind, TileType) or kind.dtype.kind is not Kind.FLOAT:
             return (statement,)
         left, right = statement.operands
-        minus = statement.opcode == "subf"
-        modes = tuple((k, v) for k, v in statement.attributes if k in _MODES)
-        before: list[Statement] = []
-        if (mul := product(left, statement)) is not None:
-            a, b = mul.operands
-            c = right
-            if minus:
-                before.append(negate(right, statement))
-                c = before[-1].results[0]
-        elif (mul := product(right, statement)) is not None:
-            a, b = mul.operands
-            c = left
-            if minus:
-                before.append(negate(a, statement))
-                a = before[-1].results[0]
-        else:
+        on_left = product(left)
+        multiply = on_left or product(right)
+        if multiply is None or counts[multiply.result.id] != 1 or _mode(multiply) != _mode(statement):
             return (statement,)
+        (a, b), c = multiply.operands, left if on_left is None else right
+        before: list[Statement] = []
+        if statement.opcode == "subf":
+            before.append(negate(a if on_left is None else c, statement))
+            (negated,) = before[0].results
+            a, c = (negated, c) if on_left is None else (a, negated)
+        modes = tuple((k, v) for k, v in statement.attributes if k in _MODES)
         return (*before, Operation("fma", (a, b, c), statement.results, modes, statement.span))
 
     return eliminate_dead(replace(program, body=rewrite(program.body, fuse)))

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ferrotile.passes.liveness import Liveness, liveness
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Terminator, Value
-from ferrotile.program.operations import OPERATIONS, Effect
 from ferrotile.program.types import ArrayType
 
 Rewriter = Callable[[Statement], Sequence[Statement]]
@@ -167,15 +167,13 @@ def _keep_ends(body: Block, kept: Sequence[int]) -> Block:
     return visit(body, True)
 
 
-def _prune_loop(loop: For | Loop, counts: Counter[int], mapping: dict[int, Value]) -> For | Loop:
+def _prune_loop(loop: For | Loop, live: Liveness, mapping: dict[int, Value] | None) -> For | Loop:
     ends = [t for t in loop_ends(loop.body) if t.kind is not End.RETURN]
     kept = []
     for k, argument in enumerate(loop.arguments):
-        result = loop.results[k]
-        own = sum(t.values[k].id == argument.id for t in ends)
-        if own == len(ends):
-            mapping[argument.id] = mapping[result.id] = loop.initial[k]
-        elif counts[result.id] or counts[argument.id] > own:
+        if mapping is not None and all(t.values[k].id == argument.id for t in ends):
+            mapping[argument.id] = mapping[loop.results[k].id] = loop.initial[k]
+        elif live.carries(loop, k):
             kept.append(k)
     if len(kept) == len(loop.arguments):
         return loop
@@ -188,8 +186,8 @@ def _prune_loop(loop: For | Loop, counts: Counter[int], mapping: dict[int, Value
     )
 
 
-def _prune_if(statement: If, counts: Counter[int]) -> tuple[If, ...]:
-    kept = [k for k, r in enumerate(statement.results) if counts[r.id]]
+def _prune_if(statement: If, live: Liveness) -> tuple[If, ...]:
+    kept = [k for k, r in enumerate(statement.results) if r.id in live.values]
 
     def branch(block: Block) -> Block:
         if block.terminator.kind is not End.YIELD:
@@ -206,26 +204,28 @@ def _prune_if(statement: If, counts: Counter[int]) -> tuple[If, ...]:
     return () if idle and not kept else (pruned,)
 
 
-def eliminate_dead(program: Program) -> Program:
-    """Without pure operations and loads that nobody reads, dead carries and unchanged carries."""
+def eliminate_dead(program: Program, unchanged: bool = True) -> Program:
+    """Without what no effect depends on: pure operations, loads, carried values, whole `if`s and loops; and, with
+    `unchanged`, without carried values that never change."""
     while True:
-        counts = count_uses(program.body)
+        live = liveness(program.body, whole=True)
         mapping: dict[int, Value] = {}
 
-        def prune(
-            s: Statement, counts: Counter[int] = counts, mapping: dict[int, Value] = mapping
-        ) -> Sequence[Statement]:
-            match s:
-                case Operation():
-                    effect = OPERATIONS[s.opcode].effect
-                    live = effect not in (Effect.PURE, Effect.READ) or any(counts[r.id] for r in s.results)
-                    return (s,) if live else ()
-                case If():
-                    return _prune_if(s, counts)
-                case For() | Loop():
-                    return (_prune_loop(s, counts, mapping),)
+        def visit(block: Block, live: Liveness = live, mapping: dict[int, Value] = mapping) -> Block:
+            out: list[Statement] = []
+            for s in block.statements:
+                match s:
+                    case _ if not live.runs(s):
+                        continue
+                    case Operation():
+                        out.append(s)
+                    case If():
+                        out += _prune_if(replace(s, then=visit(s.then), otherwise=visit(s.otherwise)), live)
+                    case For() | Loop():
+                        out.append(_prune_loop(replace(s, body=visit(s.body)), live, mapping if unchanged else None))
+            return Block(tuple(out), block.terminator)
 
-        body = substitute(rewrite(program.body, prune), mapping)
+        body = substitute(visit(program.body), mapping)
         if body == program.body:
             return program
         program = replace(program, body=body)

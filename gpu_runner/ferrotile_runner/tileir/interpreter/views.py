@@ -135,7 +135,12 @@ _Window = tuple[int, tuple[int, ...], tuple[int, ...]]
 
 def _window(flat: Array, origin: int, size: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     bytes_ = tuple(step * flat.itemsize for step in strides)
-    return np.lib.stride_tricks.as_strided(flat[origin:], size, bytes_)
+    if flat.dtype.isbuiltin == 1:
+        return np.lib.stride_tricks.as_strided(flat[origin:], size, bytes_)
+    # NumPy describes some types of ml_dtypes by a name that it cannot read itself (float8_e5m2: `<f1`).
+    plain = flat.view(f"u{flat.itemsize}")[origin:]
+    window: Array = np.lib.stride_tricks.as_strided(plain, size, bytes_).view(flat.dtype)
+    return window
 
 
 def _windows(memory: Memory, view: TileView, index: Sequence[Array], blocks: Array) -> list[_Window] | None:

@@ -85,7 +85,7 @@ def _lower(module: Module, kernel: FunctionSource, signature: Signature) -> Lowe
     diagnostics = tuple(sorted(ctx.diagnostics, key=lambda d: d.span.start))
     if any(d.severity is Severity.ERROR for d in diagnostics):
         return Lowered(None, diagnostics)
-    program = eliminate_dead(program)
+    program = eliminate_dead(program, unchanged=False)
     return Lowered(replace(program, constants=_constants(program, signature, ctx.pinned)), diagnostics)
 
 
