@@ -13,9 +13,11 @@ from ferrotile.frontends.cutile.discover import kernel_decorator
 from ferrotile.frontends.cutile.factories import captures
 from ferrotile.signatures.dtype_names import dtype_of
 from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.parsed import key_of
 from ferrotile.syntax.positions import LineTable
 from ferrotile.syntax.span import NOWHERE, Span
 
+from ferrotile_runner.slice_foreign import foreign_text, members_in
 from ferrotile_runner.workers import python_compiler
 
 IMPORTABLE = frozenset(
@@ -42,10 +44,11 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Text that starts at `line` of the file."""
+    """Text that starts at `line` of the file; `whole` text comes from that line alone."""
 
     line: int
     text: str
+    whole: bool = False
 
 
 def slice_source(module: Module, kernel: FunctionSource) -> Slice:
@@ -78,9 +81,14 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
             defined.add(name)
     for name in needed | {kernel.node.name}:
         function = kernel if name == kernel.node.name else module.function(name)
-        if function is not None:
+        if function is not None and key_of(function.node) not in module.foreign:
             pieces.append(_function(table, module, function, _host_decorators(module, function)))
             defined.add(name)
+    types = {name: _stand_in(name, stand_ins[name]) for name in stand_ins}
+    brought, foreign, place = foreign_text(module, needed, IMPORTABLE, types)
+    if foreign:
+        pieces.append(_Piece(0 if place is None else table.line_of(place.start), foreign, whole=True))
+        defined |= brought
     pieces.sort(key=lambda piece: piece.line)
     text, lines = _join(pieces)
     missing = tuple(sorted(needed - defined - set(dir(builtins)) - {kernel.name}))
@@ -94,7 +102,7 @@ def _reachable(module: Module, kernel: FunctionSource) -> set[str]:
     dropped = {inner for decorator in _host_decorators(module, kernel) for inner in ast.walk(decorator)}
     while work:
         node = work.pop()
-        for name in set(_names(node, _blanked(module, node) | dropped)) - needed:
+        for name in {*_names(node, _blanked(module, node) | dropped), *members_in(module, node)} - needed:
             needed.add(name)
             function = module.function(name)
             if function is not None:
@@ -290,5 +298,5 @@ def _join(pieces: list[_Piece]) -> tuple[str, tuple[int | None, ...]]:
             lines.append(None)
         body = piece.text.replace("\r\n", "\n").replace("\r", "\n")
         text += body
-        lines.extend(piece.line + i for i in range(body.count("\n")))
+        lines.extend(piece.line + (0 if piece.whole else i) for i in range(body.count("\n")))
     return text, tuple(lines)

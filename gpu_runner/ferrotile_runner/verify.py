@@ -113,11 +113,13 @@ def _with_instance(result: RungResult, kernel: KernelTranslation) -> RungResult:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Kernels of one file; `file` is its name in the reports."""
+    """Kernels of one file; `file` is its name in the reports, `module` the file with what it imports from its
+    workspace, where that is known."""
 
     document: Document
     kernels: Sequence[KernelTranslation]
     file: str = ""
+    module: Module | None = None
 
 
 def verify_files(
@@ -143,7 +145,7 @@ def verify_files(
         with contextlib.suppress(RungSkipped, ProcessError):
             session.check_types(texts, cancel)
     for one in work:
-        module = parse_module(one.document)
+        module = parse_module(one.document) if one.module is None else one.module
         for kernel in one.kernels:
             if cancel is not None and cancel.is_set():
                 return

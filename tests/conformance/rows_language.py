@@ -51,6 +51,15 @@ VALUES = (
     ),
     _row("in", "t = t * 2.0 if n in (1, 2, 5) else t + 1.0", SIMULATED),
     _row("chained comparison", "t = t * 2.0 if 0 < n <= 4 else t + 1.0", SIMULATED),
+    Row(
+        "language chained comparison counts twice",
+        file_of(
+            "c: i32[N], y: i32[M], n: i32, grid=(M,)",
+            "c, y, n",
+            "t = ct.load(y, ct.bid(0), 1)\nif 0 < ct.atomic_add(c, 0, 1) < n:\n    t = t + 1\nct.store(y, ct.bid(0), t)",
+        ),
+        PROVED,
+    ),
     _row("and or", "c = n > 2 and n < 9 or n == 0\nt = t * 2.0 if c else t + 1.0", SIMULATED),
     _row("static_eval", "t = t * ct.static_eval(sum([i * i for i in range(t.shape[0])]) / 2)"),
     _row("static_iter", "for i, s in ct.static_iter(enumerate((2.0, 3.0))):\n    t = t * s + i"),

@@ -12,7 +12,7 @@ from ferrotile.diagnostics.model import Diagnostic, Fix, Severity
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.span import Span
 from ferrotile.translation import KernelTranslation, Options, SourceMap, UnsafeCount
-from ferrotile_server.application import Application
+from ferrotile_server.application import Analysis, Application
 from ferrotile_server.lsp.server import serve
 
 _KERNEL = re.compile(rb"@ct\.kernel\s+def (\w+)")
@@ -24,6 +24,8 @@ class Translation:
 
     kernels: tuple[KernelTranslation, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
+    module: None = None
+    consulted: tuple[tuple[str, bytes | None], ...] = ()
 
     def render_file(self, stem: str, kernels: Sequence[str] = ()) -> str:
         return "\n".join(k.rust for k in self.kernels if k.rust and (not kernels or k.name in kernels))
@@ -84,7 +86,7 @@ def translate(document: Document, options: Options) -> Translation:
 
 
 def verify(
-    document: Document,
+    analysis: Analysis,
     kernels: Sequence[KernelTranslation],
     rungs: Sequence[str],
     progress: Callable[[str], None],
@@ -96,7 +98,7 @@ def verify(
             cancel.wait(20)
             print("cancelled" if cancel.is_set() else "not cancelled", file=sys.stderr)
         status = "failed" if "wrong" in kernel.name else "passed"
-        at = document.data.find(b"pass", kernel.span.start)
+        at = analysis.document.data.find(b"pass", kernel.span.start)
         cause = Diagnostic("FT504", Severity.ERROR, "addf here", Span(at, at + 4))
         found = (cause,) if status == "failed" else ()
         rungs_of = {"translated": Result("passed"), "proved": Result(status, "first difference: addf")}

@@ -60,7 +60,7 @@ def test_verify_hands_all_named_kernels_to_one_climb_and_gives_reports_one_by_on
     given: list[str] = []
 
     def verifier(
-        document: Document,
+        analysis: Analysis,
         kernels: Sequence[KernelTranslation],
         rungs: Sequence[str],
         progress: Progress,
@@ -69,7 +69,7 @@ def test_verify_hands_all_named_kernels_to_one_climb_and_gives_reports_one_by_on
         climbs.append([k.name for k in kernels])
         for kernel in kernels:
             given.append(kernel.name)
-            yield kernel_report(document, kernel, {Rung.PROVED: RungResult(RungStatus.PASSED)})
+            yield kernel_report(analysis.document, kernel, {Rung.PROVED: RungResult(RungStatus.PASSED)})
 
     application = Application(verifier=verifier)
     analysis = application.check_document(Document(TEXT))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
@@ -35,11 +35,14 @@ _OF_SIGNATURES = ("FT203", "FT204", "FT206", "FT207", "FT208")
 
 @dataclass(frozen=True, slots=True)
 class DocumentTranslation:
-    """What a file translates to. `emitted` runs parallel to `kernels`."""
+    """What a file translates to. `emitted` runs parallel to `kernels`. `module` is the file with what it imports from
+    its workspace; `consulted` are the other modules that were asked for, with the digest of each (None: not there)."""
 
     kernels: tuple[KernelTranslation, ...]
     diagnostics: tuple[Diagnostic, ...]
     emitted: tuple[Emitted | None, ...] = ()
+    module: Module | None = field(default=None, compare=False, repr=False)
+    consulted: tuple[tuple[str, bytes | None], ...] = ()
 
     def render_file(self, stem: str, kernels: Sequence[str] = ()) -> str:
         """The named kernels (none named: all) that are translated, in one module, shared helpers once; kernels of one
@@ -73,18 +76,21 @@ def translate_document(
         module = parse_module(document, cache.parsed)
         sources = find_kernels(module)
         dependencies = Dependencies(module, sources, cache)
-        consulted: tuple[object, ...] = ()
+        consulted: tuple[tuple[str, bytes | None], ...] = ()
+        users: tuple[str, ...] = ()
         if workspace is not None and sources:
-            consulted = _consulted(module, dependencies, cache, workspace, name)
+            sites = _launches(module, dependencies, cache, workspace, name)
             linked = link(module, workspace, name, KERNEL)
-            module, consulted = linked.module, (*consulted, linked.consulted)
+            module, users = linked.module, sites.users
+            digests = {**dict(sites.consulted), **dict(linked.consulted)}
+            consulted = tuple(sorted({**digests, **{u: workspace.digest(u) for u in users}}.items()))
     except Exception:
         return DocumentTranslation((), (_internal(NOWHERE),))
     kernels: list[KernelTranslation] = []
     emitted: list[Emitted | None] = []
     for source in sources if only is None else sources[only : only + 1]:
         content, places = dependencies.of(source)
-        key = (options, consulted, *content)
+        key = (options, users, consulted, *content)
         found = cache.get(key, places)
         if found is None:
             launches = partial(_launches, module, dependencies, cache, workspace, name)
@@ -93,7 +99,8 @@ def translate_document(
         kernels.extend(found[0])
         emitted.extend(found[1])
     cache.end_round()
-    return DocumentTranslation(tuple(kernels), tuple(_module_diagnostics(module)), tuple(emitted))
+    found_in_file = tuple(_module_diagnostics(module))
+    return DocumentTranslation(tuple(kernels), found_in_file, tuple(emitted), module, consulted)
 
 
 def _launches(
@@ -105,14 +112,6 @@ def _launches(
         found = collect_launches(module, workspace, name)
         cache.put_launches(key, found)
     return found
-
-
-def _consulted(
-    module: Module, dependencies: Dependencies, cache: Cache, workspace: Workspace, name: str
-) -> tuple[object, ...]:
-    """What the launches depend on beside the document: the contents of other files."""
-    found = _launches(module, dependencies, cache, workspace, name)
-    return found.consulted, found.users
 
 
 def _module_diagnostics(module: Module) -> Sequence[Diagnostic]:

@@ -76,7 +76,12 @@ def _grid_text(factors: Sequence[GridFactor]) -> str:
 def unit_axes(signature: Signature, rust: RustEntry) -> tuple[str, ...]:
     """Axes of the Rust launch's grid that have one block: the launcher takes the grid from the partition of the first
     `&mut` tensor, else from the original's."""
-    extents = {a.name: a.extents for a in signature.arguments if isinstance(a, ArrayArgument)}
+    values = _values(signature)
+    extents = {
+        a.name: tuple(values.get(e, e) if isinstance(e, str) else e for e in a.extents)
+        for a in signature.arguments
+        if isinstance(a, ArrayArgument)
+    }
     owner = grid_owner(rust.parameters)
     if owner is not None:
         own = extents.get(owner.name, ())
@@ -103,14 +108,19 @@ def _one_block(factor: GridFactor) -> bool:
     return isinstance(factor.extent, int) and factor.extent <= factor.tile
 
 
-def parameter_map(signature: Signature, rust: RustEntry) -> ParameterMap:
-    """Arguments that have words, in Python order. An extent that a constant names is that constant's value."""
-    of_rust = {p.name: p for p in rust.parameters}
-    values = {
+def _values(signature: Signature) -> dict[str, int]:
+    """Constants that may be an extent's name."""
+    return {
         a.name: a.value
         for a in signature.arguments
         if isinstance(a, ConstantArgument) and isinstance(a.value, int) and not isinstance(a.value, bool)
     }
+
+
+def parameter_map(signature: Signature, rust: RustEntry) -> ParameterMap:
+    """Arguments that have words, in Python order. An extent that a constant names is that constant's value."""
+    of_rust = {p.name: p for p in rust.parameters}
+    values = _values(signature)
     parameters: list[Array | Scalar] = []
     for argument in signature.arguments:
         match argument:

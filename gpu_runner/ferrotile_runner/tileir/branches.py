@@ -44,6 +44,7 @@ def run(program: Program, operation: Operation, rest: Sequence[Operation]) -> Tr
     known = value_of(condition)
     if known is not None:
         return _known(program, operation, bool(known), rest)
+    program.conditions.append((program.nesting, condition))
     before, start, path = program.trace.memory(), len(program.trace.effects), program.path
     sides: list[_Side] = []
     for taken in (True, False):
@@ -53,11 +54,11 @@ def run(program: Program, operation: Operation, rest: Sequence[Operation]) -> Tr
     program.path = path
     then, other = sides
     if then.falls and other.falls:
-        _branch_effects(program, condition, then.parts, other.parts)
+        branch_effects(program, condition, then.parts, other.parts)
         _bind(program, operation, condition, then, other)
         return None
     if then.leaves and other.leaves:
-        _branch_effects(program, condition, then.parts, other.parts)
+        branch_effects(program, condition, then.parts, other.parts)
         return Choice(condition, then.tree, other.tree)
     if (then.falls and other.leaves) or (then.leaves and other.falls):
         return _one_way(program, operation, condition, sides, rest)
@@ -71,7 +72,9 @@ def _restore(program: Program, memory: Memory) -> None:
 def _side(program: Program, operation: Operation, number: int, start: int) -> _Side:
     first = len(program.trace.accesses)
     if number < len(operation.regions):
+        program.nesting += 1
         tree: Tree = program.region(operation.regions[number])
+        program.nesting -= 1
     else:
         tree = Leaf("end", (), (), first, program.path)
     trace = program.trace
@@ -112,7 +115,7 @@ def _one_way(
     program.path = path
     trees = [exits.graft(side.tree, tree) if number == staying else sides[number].tree for number in (0, 1)]
     both = [parts if number == staying else sides[number].parts for number in (0, 1)]
-    _branch_effects(program, condition, both[0], both[1])
+    branch_effects(program, condition, both[0], both[1])
     return Choice(condition, trees[0], trees[1])
 
 
@@ -120,7 +123,7 @@ def _mixed(
     program: Program, operation: Operation, condition: Term, then: _Side, other: _Side, rest: Sequence[Operation]
 ) -> Tree:
     """A branch that leaves on some ways only: what follows depends on the ways that do not."""
-    _branch_effects(program, condition, then.parts, other.parts)
+    branch_effects(program, condition, then.parts, other.parts)
     tree = Choice(condition, then.tree, other.tree)
     fall = exits.taken(program.rewriter, tree, FALLS)
     return _behind(program, operation, tree, fall, rest)
@@ -137,7 +140,7 @@ def _behind(program: Program, operation: Operation, tree: Tree, fall: Term, rest
     del program.trace.effects[start:]
     program.path = path
     _restore(program, before)
-    _branch_effects(program, fall, parts, [])
+    branch_effects(program, fall, parts, [])
     return exits.graft(tree, ending)
 
 
@@ -174,7 +177,7 @@ def _within(token: Before, span: tuple[int, int]) -> Before:
     return frozenset(item for item in token if isinstance(item, int) and span[0] <= item < span[1])
 
 
-def _branch_effects(program: Program, condition: Term, then: Effects, other: Effects) -> None:
+def branch_effects(program: Program, condition: Term, then: Effects, other: Effects) -> None:
     """Each effect under the conjunction of the conditions on its way (C5). The two sides exclude each other; the one
     that is written first is picked by the condition, not by the text."""
     negated = program.rewriter.negation(condition, ())

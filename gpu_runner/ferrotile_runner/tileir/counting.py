@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ferrotile_runner.tileir import exits
 from ferrotile_runner.tileir.exits import Choice, Leaf, Tree
+from ferrotile_runner.tileir.memory import Before
 from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, subterms, value_of
 from ferrotile_runner.tileir.trace import Path
@@ -21,11 +22,21 @@ class Counter:
     step: Term
 
 
-def _idle(tree: Tree, kind: str, current: Mapping[int, Term]) -> bool:
-    """A way that changes nothing: it ends in `kind` and passes every value on as it was."""
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a round gets, and what the loop starts from."""
+
+    current: Mapping[int, Term]
+    initial: Mapping[int, Term]
+    tokens: Mapping[int, Before]
+
+
+def _idle(tree: Tree, kind: str, carried: Carried) -> bool:
+    """A way that changes nothing: it ends in `kind` and passes every value and token on as it was."""
     if not isinstance(tree, Leaf) or tree.kind != kind:
         return False
-    return all(k < len(tree.values) and tree.values[k] is value for k, value in current.items())
+    same = all(k < len(tree.tokens) and tree.tokens[k] == token for k, token in carried.tokens.items())
+    return same and all(k < len(tree.values) and tree.values[k] is value for k, value in carried.current.items())
 
 
 def _guarded(condition: Term, taken: bool, paths: Iterable[Path]) -> bool:
@@ -33,41 +44,30 @@ def _guarded(condition: Term, taken: bool, paths: Iterable[Path]) -> bool:
     return all((condition, taken) in path for path in paths)
 
 
-def flag_of(
-    tree: Tree,
-    current: Mapping[int, Term],
-    initial: Mapping[int, Term],
-    moving: Sequence[int],
-    paths: Sequence[Path],
-) -> int | None:
+def flag_of(tree: Tree, carried: Carried, moving: Sequence[int], paths: Sequence[Path]) -> int | None:
     """The carried boolean that turns all later rounds into nothing, once it is set."""
     if not isinstance(tree, Choice):
         return None
     for k in moving:
-        if value_of(initial[k]) != 0 or tree.condition is not current[k]:
+        if tree.condition is not carried.current[k]:
             continue
-        if _idle(tree.then, "continue", current) and _guarded(tree.condition, False, paths):
+        if _idle(tree.then, "continue", carried) and _guarded(tree.condition, False, paths):
             return k
     return None
 
 
-def counter_of(
-    rewriter: Rewriter,
-    tree: Tree,
-    current: Mapping[int, Term],
-    initial: Mapping[int, Term],
-    paths: Sequence[Path],
-) -> Counter | None:
+def counter_of(rewriter: Rewriter, tree: Tree, carried: Carried, paths: Sequence[Path]) -> Counter | None:
     """The counter of a `loop` that begins with `if count < upper {} else { break }` and always adds one constant."""
     if not isinstance(tree, Choice):
         return None
+    current = carried.current
     for busy, idle, holds in ((tree.then, tree.other, True), (tree.other, tree.then, False)):
         test = tree.condition if holds else rewriter.negation(tree.condition, ())
-        if not _idle(idle, "break", current) or not test.is_op("cmpi", "less_than"):
+        if not _idle(idle, "break", carried) or not test.is_op("cmpi", "less_than"):
             continue
         count, upper = test.args
         slot = next((k for k, value in current.items() if value is count), None)
-        if slot is None or count.op != "carry" or not _invariant(upper, current):
+        if slot is None or count.op != "carry" or not is_invariant(upper, current.values()):
             continue
         if not _guarded(tree.condition, holds, paths):
             continue
@@ -86,9 +86,9 @@ def counter_of(
     return None
 
 
-def _invariant(term: Term, current: Mapping[int, Term]) -> bool:
-    """Whether the value is the same in every round."""
-    mine = set(current.values())
+def is_invariant(term: Term, current: Iterable[Term]) -> bool:
+    """Whether the value is the same in every round; `current`: what changes from round to round."""
+    mine = set(current)
     return not any(
         item in mine or item.op in {"carry", "turn", "load", "load_ptr", "atomic", "entered"} for item in subterms(term)
     )

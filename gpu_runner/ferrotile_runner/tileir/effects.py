@@ -240,7 +240,8 @@ def _print(program: Program, operation: Operation) -> None:
     """What is printed, in order; text and values (E1)."""
     console = program.store.term("console", (), (), (), "console")
     args = program.terms(operation.named.get("arguments", ()))
-    effect = program.store.term("print", operation.word("message"), args, (), "effect")
+    text = operation.word("message").replace("%i", "%d")  # one conversion under two names; `%%i` on both sides
+    effect = program.store.term("print", text, args, (), "effect")
     write(program, console, effect)
     _note(program, operation, "print", console, effect, operation.results[0] if operation.results else None)
 

@@ -77,6 +77,9 @@ class Program:
         self.path: Path = frozenset()
         self.loops: tuple[LoopFrame, ...] = ()
         self.depth = 0
+        self.nesting = 0
+        self.conditions: list[tuple[int, Term]] = []
+        """Of each `if` so far, with the number of `if`s around it."""
         for parameter, word in zip(entry.parameters, words, strict=True):
             if word is not None:
                 self.values[parameter.number] = word
@@ -171,6 +174,8 @@ class Program:
                 return store.term("dense", operation.word("value"), (), shape, element)
             case "constant":
                 return store.const(constant(operation, element), shape, element)
+            case "iota" if shape == (1,):
+                return store.const(0, shape, element)
             case "iota":
                 return store.term("iota", (), (), shape, element)
             case "reshape":

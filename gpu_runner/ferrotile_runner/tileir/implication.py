@@ -71,7 +71,7 @@ class Implication:
     def _shifts(self, condition: Term, place: _Place) -> bool:
         """An amount that a narrower shift of the other program is defined for."""
         amount, width = condition.args[0], condition.data
-        inner = amount.args[0] if amount.op == "exti" and "unsigned" in str(amount.data) else amount
+        inner = amount.args[0] if amount.op == "exti" else amount  # a defined amount is not negative
         for fact, found in self.facts.items():
             if fact.op != "shift" or fact.args[0] is not inner or not isinstance(fact.data, int):
                 continue

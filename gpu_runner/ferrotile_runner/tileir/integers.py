@@ -57,11 +57,11 @@ class Arithmetic:
         match t.op:
             case "const" | "bid" | "grid" | "iota" | "param" | "fresh":
                 return True
-            case "maxi":  # max(min(x, a), b), with any x
+            case "maxi" if not t.data:  # max(min(x, a), b), with any x
                 low = [arg for arg in t.args if self.is_index(arg)]
                 high = [arg for arg in t.args if arg.op == "mini" and any(map(self.is_index, arg.args))]
                 return bool(low) and (len(low) == len(t.args) or bool(high))
-            case "poly" | "div" | "cdiv" | "mini" | "exti" | "map" | "iv" | "tiles" | "divi" | "remi":
+            case "poly" | "div" | "cdiv" | "mini" | "maxi" | "exti" | "map" | "iv" | "tiles" | "divi" | "remi":
                 return all(map(self.is_index, t.args))
             case "select":
                 return all(map(self.is_index, t.args[1:]))
@@ -151,7 +151,7 @@ class Arithmetic:
             case "div" | "cdiv" | "mini":
                 return all(self.nonnegative(arg) or self.positive(arg) for arg in t.args)
             case "maxi":
-                return any(self.nonnegative(arg) for arg in t.args)
+                return (all if t.data else any)(self.nonnegative(arg) for arg in t.args)
             case "select":
                 return all(self.nonnegative(arg) for arg in t.args[1:])
             case "poly":
@@ -227,10 +227,10 @@ class Arithmetic:
                 if top is None or not below or below < 0:
                     return None
                 return -(-top // below) if t.op == "cdiv" else top // below
-            case "mini":
+            case "mini" if not t.data:
                 tops = [top for top in map(self.maximum, t.args) if top is not None]
                 return min(tops) if tops else None
-            case "maxi":
+            case "mini" | "maxi":
                 both = [self.maximum(arg) for arg in t.args]
                 return None if None in both else max(top for top in both if top is not None)
             case "iv":
@@ -250,6 +250,42 @@ class Arithmetic:
             case _:
                 return None
 
+    def starts_from(self, a: Term | None, b: Term) -> bool:
+        """a <= b for a loop's variable b, which starts at a, or at the greater of a and another number."""
+        if a is None or b.op != "iv" or not (value_of(b.args[2]) or 0) > 0:
+            return False
+        start, low, least = b.args[0], value_of(b.args[0]), value_of(a)
+        if low is not None and least is not None:
+            return least <= low
+        return start is a or (start.is_op("maxi", "") and a in start.args)
+
+    def following(self, t: Term) -> Term | None:
+        """t + 1, where it does not wrap."""
+        known = value_of(t)
+        made = self.add(t, self.store.const(1, t.shape, t.element))
+        if known is not None:
+            return made if (value_of(made) or 0) == known + 1 else None
+        return made if self.no_overflow(made) else None
+
+    def of_variable(self, predicate: str, a: Term, b: Term) -> bool | None:
+        """`a < b`, `a <= b` where one of them is a loop's variable, by where the loop starts and ends."""
+        if "iv" not in {a.op, b.op} or predicate not in {"less_than", "less_than_or_equal"}:
+            return None
+        below = predicate == "less_than"
+        if b.op == "iv":  # a < b is a + 1 <= b
+            least = self.following(a) if below else a
+            if self.starts_from(least, b):
+                return True
+            if least is not None and self.is_below(b, least):
+                return False
+            return None
+        least = b if below else self.following(b)  # not a < b is b <= a
+        if self.starts_from(least, a):
+            return False
+        if least is not None and self.is_below(a, least):
+            return True
+        return None
+
     def is_zero_below(self, a: Term, b: Term) -> bool:
         return value_of(a) == 0 and self.positive(b)
 
@@ -258,7 +294,7 @@ class Arithmetic:
         x, y = value_of(a), value_of(b)
         if x is not None and y is not None:
             return x < y
-        if any(bound is b for bound in self.upper_bounds(a)):
+        if any(bound is b or (bound.is_op("mini", "") and b in bound.args) for bound in self.upper_bounds(a)):
             return a.op != "bid" or self.store.use("block ids are below the grid's size")
         if y is not None and any((value_of(bound) or y + 1) <= y for bound in self.upper_bounds(a)):
             return True
@@ -268,7 +304,7 @@ class Arithmetic:
         if a.op == "maxi":
             return all(self.is_below(arg, b) or self.is_zero_below(arg, b) for arg in a.args)
         if a.op == "mini":
-            return any(self.is_below(arg, b) for arg in a.args)
+            return (all if a.data else any)(self.is_below(arg, b) for arg in a.args)
         gap = value_of(self.subtract(b, a))
         if gap is not None and gap > 0 and self.nonnegative(b):  # b - gap cannot wrap
             return True

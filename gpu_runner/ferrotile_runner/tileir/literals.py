@@ -48,9 +48,14 @@ def literal(text: str, element: str) -> int:
             return value - (1 << bits) if bits > 1 and value >> (bits - 1) else value
         if text.lower().startswith("0x"):
             return int(text, 16)
-        return _bits(float(text), element)
+        return _bits(float(text), element) if element != "tf32" else _nearest_tf32(_bits(float(text), element))
     except ValueError as error:
         raise LiteralError(f"{text!r} is no {element}") from error
+
+
+def _nearest_tf32(bits: int) -> int:
+    """To 10 bits behind the point, to nearest even: a text has too few digits to hit the value as an f32."""
+    return (bits + 0xFFF + (bits >> 13 & 1)) & ~0x1FFF
 
 
 def special(name: str, element: str) -> int | None:
@@ -67,18 +72,53 @@ def integer_to_float(value: int, element: str) -> int | None:
     return _bits(float(value), element) if digits is not None and abs(value) < 1 << digits else None
 
 
+def _value(bits: int, element: str) -> float:
+    dtype, unsigned = _FLOATS[element]
+    return float(np.asarray(bits, dtype=unsigned).view(dtype).astype(np.float64))
+
+
+def recast(bits: int, source: str, target: str) -> int | None:
+    """The same bits as a value of another type: a signed number for integers. None for other widths and for types of
+    which not every pattern is a value."""
+    widths = []
+    for element in (source, target):
+        if element == "tf32" or (element not in _FLOATS and element[:1] != "i") or element == "i1":
+            return None
+        widths.append(_FLOATS[element][0].itemsize * 8 if element in _FLOATS else int(element[1:]))
+    if widths[0] != widths[1]:
+        return None
+    plain = bits & ((1 << widths[0]) - 1)
+    return plain if target in _FLOATS or plain < 1 << (widths[0] - 1) else plain - (1 << widths[0])
+
+
+def compare_floats(words: str, a: int, b: int, element: str) -> bool | None:
+    """`less_than ordered` of two constants, by their bits; None for types not handled."""
+    if element not in _FLOATS:
+        return None
+    predicate, _, rest = words.partition(" ")
+    x, y = _value(a, element), _value(b, element)
+    if x != x or y != y:
+        return {"ordered": False, "unordered": True}.get(rest)
+    table = {
+        "equal": x == y,
+        "not_equal": x != y,
+        "less_than": x < y,
+        "less_than_or_equal": x <= y,
+        "greater_than": x > y,
+        "greater_than_or_equal": x >= y,
+    }
+    return table.get(predicate)
+
+
 def convert_float(bits: int, source: str, target: str) -> int | None:
     """Float constant to another float type, to nearest even; None for types or NaNs not handled."""
     if source not in _FLOATS or target not in _FLOATS:
         return None
-    dtype, unsigned = _FLOATS[source]
-    value = float(np.asarray(bits, dtype=unsigned).view(dtype).astype(np.float64))
+    value = _value(bits, source)
     if value != value:
         return None
     made = _bits(value, target)
-    other, kind = _FLOATS[target]
-    back = float(np.asarray(made, dtype=kind).view(other).astype(np.float64))
-    if back == value:
+    if _value(made, target) == value:
         return made if target != "tf32" or made & 0x1FFF == 0 else None
     # NumPy rounds f64 and f8 through f32: twice.
     return None if source == "f64" or target in {"tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU"} else made

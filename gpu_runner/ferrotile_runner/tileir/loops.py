@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import groupby, islice, permutations
 from typing import TYPE_CHECKING
 
-from ferrotile_runner.tileir import effects, exits
-from ferrotile_runner.tileir.counting import Counter, counter_of, flag_of
+from ferrotile_runner.tileir import effects, exits, stretches
+from ferrotile_runner.tileir.counting import Carried, Counter, counter_of, flag_of
 from ferrotile_runner.tileir.exits import Leaf, Tree
 from ferrotile_runner.tileir.memory import Before, LoopFrame, Marker
 from ferrotile_runner.tileir.model import Operation, TokenType, Value
 from ferrotile_runner.tileir.ordering import Round, behind_results, behind_rounds
+from ferrotile_runner.tileir.stretches import Part
 from ferrotile_runner.tileir.terms import Term, subterms, value_of
 from ferrotile_runner.tileir.trace import Path, Summary, Unsupported
 
@@ -29,15 +31,17 @@ def run(program: Program, operation: Operation) -> None:
     if operation.name == "for" and _runs_once(program, operation):
         _once(program, operation)
         return
-    Loop(program, operation).run()
+    loop = Loop(program, operation)
+    few = stretches.trips(loop.bounds) if loop.bounds else None
+    if few is None:
+        loop.run()
+    else:
+        stretches.few(loop, stretches.Part(loop.initial, loop.entered, loop.bounds, None, last=True), few)
 
 
 def _runs_once(program: Program, operation: Operation) -> bool:
-    """From the block id in steps of the grid's size up to the grid's size (H3); or constants that allow one trip."""
+    """From the block id in steps of the grid's size up to the grid's size (H3)."""
     lower, upper, step = (program.term(operation.one(role)) for role in ("lower", "upper", "step"))
-    a, b, c = value_of(lower), value_of(upper), value_of(step)
-    if a is not None and b is not None and c is not None:
-        return c > 0 and a < b <= a + c
     grid = program.rewriter.integers.facts.grid
     if lower.op != "bid" or not isinstance(lower.data, str) or not step.is_op("grid", lower.data):
         return False
@@ -59,7 +63,11 @@ def _once(program: Program, operation: Operation) -> None:
             program.tokens[argument.number] = program.token(start)
         else:
             program.values[argument.number] = program.term(start)
-    tree = program.region(region)
+    _bind_round(program, operation, program.region(region), ending)
+
+
+def _bind_round(program: Program, operation: Operation, tree: Tree, ending: frozenset[str]) -> None:
+    """What the one round passes on is what the loop gives."""
     if not exits.kinds(tree) <= ending:
         raise Unsupported("an early exit from a loop that runs once", operation.location)
     for place, result in enumerate(operation.results):
@@ -80,7 +88,7 @@ def _common(tree: Tree, wanted: frozenset[str], place: int) -> Before:
 class Loop:
     """Evaluates a body until its carried constants, dead values, counter and written arrays are known."""
 
-    def __init__(self, program: Program, operation: Operation) -> None:
+    def __init__(self, program: Program, operation: Operation, part: Part | None = None) -> None:
         self.program, self.operation = program, operation
         self.region = operation.regions[0]
         self.counted = operation.name == "for"
@@ -89,38 +97,98 @@ class Loop:
         self.arguments = arguments[1:] if self.counted else arguments
         roles = ("lower", "upper", "step") if self.counted else ()
         self.bounds = tuple(program.term(operation.one(role)) for role in roles)
-        self.initial_values = operation.named["initial"]
+        values = operation.named["initial"]
         self.slots = [k for k, value in enumerate(self.arguments) if not isinstance(value.type, TokenType)]
-        self.initial = {k: program.term(self.initial_values[k]) for k in self.slots}
-        self.entering = {
-            k: program.token(self.initial_values[k]) for k in range(len(self.arguments)) if k not in self.slots
-        }
+        others = [k for k in range(len(self.arguments)) if k not in self.slots]
+        self.initial: Mapping[int, Term] = part.initial if part else {k: program.term(values[k]) for k in self.slots}
+        self.entered: Mapping[int, Before] = part.entering if part else {k: program.token(values[k]) for k in others}
+        if part is not None and self.counted:
+            self.bounds = part.bounds
+        self.entering = dict(self.entered)
+        self.is_part, self.is_last = part is not None, part is None or part.last
+        self.given: set[int] = set()
+        """Results that are bound."""
         self.fixed: dict[int, Term] = {}
         self.dead: set[int] = set()
         self.written: set[Term] = set()
         self.flag: int | None = None
-        self.counter: Counter | None = None
+        self.counter: Counter | None = part.counter if part else None
 
-    def run(self) -> None:
+    def part(self, part: Part) -> Term:
+        """Runs a stretch of the same loop; when it stopped early."""
+        few = stretches.trips(part.bounds) if part.bounds else None
+        if few is not None:
+            self.given = {*self.slots}
+            return stretches.few(self, part, few)
+        loop = Loop(self.program, self.operation, part)
+        stopped = loop.run()
+        self.given = loop.given
+        return stopped
+
+    def run(self) -> Term:
+        """Returns when the loop stops early."""
         program, trace = self.program, self.program.trace
         mark, memory = trace.mark(), trace.memory()
+        conditions = len(program.conditions)
+        nesting, program.nesting = program.nesting, 0
+        never = program.store.const(0, (), "i1")
         program.depth += 1
         outer = program.loops
         while True:
+            del program.conditions[conditions:]
             tree = self.body()
-            program.loops = outer
-            if exits.kinds(tree) <= _STOP:
+            program.loops, found = outer, program.conditions[conditions:]
+            del program.conditions[conditions:]
+            if exits.kinds(tree) <= _STOP and self.counter is None:
                 trace.rollback(mark, memory)
-                program.depth -= 1
+                program.depth, program.nesting = program.depth - 1, nesting
                 _once(program, self.operation)
-                return
-            if not self.learn(tree, mark[0]):
+                return never
+            again = self.learn(tree, mark[0])
+            if self.flag is not None and value_of(self.initial[self.flag]) != 0:
+                trace.rollback(mark, memory)
+                program.depth, program.nesting = program.depth - 1, nesting
+                return self.behind(self.flag)
+            if not again:
                 break
             trace.rollback(mark, memory)
+        point = None if self.is_part else stretches.split_point(self, [c for depth, c in found if depth == 0])
+        if point is not None:
+            trace.rollback(mark, memory)
+            program.depth, program.nesting = program.depth - 1, nesting
+            stretches.in_two(self, point)
+            return never
         self.close(mark)
         trace.states = dict(memory.states)
         self.finish(tree, mark)
-        program.depth -= 1
+        program.depth, program.nesting = program.depth - 1, nesting
+        stop = self.stop()
+        return stop if value_of(stop) == 0 else program.store.term(*self.result("stopped"), (), "i1")
+
+    def behind(self, flag: int) -> Term:
+        """The loop where its flag is not set before it; else no round does anything (C8)."""
+        before = self.initial[flag]
+        zero = self.program.store.const(0, (), "i1")
+        initial = {**self.initial, flag: zero}
+        part = stretches.Part(initial, self.entered, self.bounds, None, last=self.is_last)
+        stretches.unless(self, before, part)
+        result = self.operation.results[flag].number
+        made = self.program.values.get(result, zero)
+        if value_of(before) == 0:
+            return made
+        self.program.values[result] = self.program.rewriter.connective("ori", (before, made), ())
+        return self.program.values[result]
+
+    def bind_round(self, tree: Tree, ending: frozenset[str]) -> None:
+        """What a single round passes on is what the loop gives."""
+        _bind_round(self.program, self.operation, tree, ending)
+
+    def current(self) -> list[Term]:
+        """What a round starts from."""
+        return [self.program.values[self.arguments[k].number] for k in self.slots]
+
+    def result(self, place: int | str) -> tuple[str, tuple[object, ...], tuple[Term, ...]]:
+        return self.shape[0], (*self.shape, place), self.inner
 
     # one round
 
@@ -137,7 +205,7 @@ class Loop:
             variable = store.term("iv", depth, bounds, (), bounds[0].element)
         else:
             bounds, variable = (), store.term("turn", depth)
-        self.rounds = bounds
+        self.rounds, self.variable = bounds, variable
         if self.induction is not None:
             program.values[self.induction.number] = variable
         self.order = self.sorted()
@@ -170,8 +238,12 @@ class Loop:
 
     def moving(self) -> list[int]:
         """Values that the loop's meaning is made of."""
-        special = {self.flag, self.counter.slot if self.counter is not None else None}
+        special = self.special()
         return [k for k in self.slots if k not in self.fixed and k not in self.dead and k not in special]
+
+    def special(self) -> set[int | None]:
+        """The flag and the counter."""
+        return {self.flag, self.counter.slot if self.counter is not None else None}
 
     def sorted(self) -> list[int]:
         """By shape, type and start; ties in the order that the setting picks."""
@@ -200,7 +272,7 @@ class Loop:
         self.next = {k: self.value(tree, k) for k in self.slots}
         before = (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, dict(self.entering))
         for k, value in self.next.items():
-            if value is current[k] and self.flag != k and k not in self.fixed and k not in self.dead:
+            if value is current[k] and k not in self.special() and k not in self.fixed and k not in self.dead:
                 self.fixed[k] = self.initial[k]
         self.written |= {base for base, _ in trace.effects[start:]}
         for k, entering in self.entering.items():
@@ -208,10 +280,12 @@ class Loop:
             kept = frozenset[int | Marker].intersection(entering, *passed) if passed else entering
             self.entering[k] = kept
         paths = self.paths()
+        tokens = {k: program.tokens[self.arguments[k].number] for k in self.entering}
+        carried = Carried(current, self.initial, tokens)
         if self.counted and self.flag is None:
-            self.flag = flag_of(tree, current, self.initial, self.moving(), paths)
+            self.flag = flag_of(tree, carried, self.moving(), paths)
         if not self.counted and self.counter is None:
-            self.counter = counter_of(program.rewriter, tree, current, self.initial, paths)
+            self.counter = counter_of(program.rewriter, tree, carried, paths)
         if before == (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, self.entering):
             self.bury(start)
         after = (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, dict(self.entering))
@@ -244,7 +318,7 @@ class Loop:
         roots += [term for access in trace.accesses[number:] for term in (access.value, *access.index)]
         roots += [a.condition for a in trace.assertions] + [o.term for o in trace.obligations]
         roots += [f.condition for f in trace.facts] + [condition for path in self.paths() for condition, _ in path]
-        roots += [self.next[k] for k in self.moving() if self.operation.results[k].number in program.used]
+        roots += [self.next[k] for k in self.moving() if self.is_used(k)]
         roots.append(self.stop())
         if not self.counted and self.counter is None:
             roots += [out for k in self.moving() if (out := self.out(k)) is not None and self.is_used(k)]
@@ -268,6 +342,8 @@ class Loop:
         return next(found, len(self.program.trace.accesses))
 
     def is_used(self, k: int) -> bool:
+        if not self.is_last:
+            return True
         return k < len(self.operation.results) and self.operation.results[k].number in self.program.used
 
     def stop(self) -> Term:
@@ -314,6 +390,7 @@ class Loop:
             result = self.operation.results[k]
             if k in self.fixed and (self.counted or self.counter is not None or self.out(k) in {None, self.fixed[k]}):
                 program.values[result.number] = self.fixed[k]
+                self.given.add(k)
                 continue
             place: int | str = self.order.index(k) if k in self.order else "stopped" if k == self.flag else "count"
             if k in self.dead:
@@ -325,6 +402,7 @@ class Loop:
                 place = "count" if place == "count" else "out"
             made = store.term(name, (*self.shape, place), (*self.inner, *extra), start.shape, start.element)
             program.bind(self.operation, result, made)
+            self.given.add(k)
         self.pass_tokens(tree, mark[1])
 
     def pass_tokens(self, tree: Tree, first: int) -> None:
@@ -342,8 +420,9 @@ class Loop:
             if k < len(self.operation.results):
                 result = self.operation.results[k]
                 given = guaranteed[k] | self.entering[k]
-                if not self.counted:
-                    given = behind_results(self.ordinal, k, stops, guaranteed, inner, first)
+                if not self.counted and (stops or self.counter is None):
+                    broken = behind_results(self.ordinal, k, stops, guaranteed, inner, first)
+                    given = broken if self.counter is None else given & broken
                 self.program.tokens[result.number] = given
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ferrotile_runner.tileir.memory import Access, Before, Marker
 from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, value_of
+from ferrotile_runner.tileir.tile_maps import visits_once
 from ferrotile_runner.tileir.trace import Path
 
 
@@ -86,7 +87,7 @@ def _own_tile(rewriter: Rewriter, a: Access, b: Access, induction: Term, outer: 
             rest = integers.subtract(induction, integers.multiply(place, place.args[1]))
             if rest in a.index:
                 return True
-    return False
+    return visits_once(rewriter, a, induction)
 
 
 def _varies(atom: Term, outer: frozenset[Term]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ferrotile_runner.tileir import argmax, shapes
+from ferrotile_runner.tileir import argmax, combining, shapes
 from ferrotile_runner.tileir.exits import Leaf
 from ferrotile_runner.tileir.literals import LiteralError, literal
 from ferrotile_runner.tileir.model import Operation, TileType
@@ -51,7 +51,7 @@ def reduction(program: Program, operation: Operation) -> None:
             program.bind(operation, result, shapes.reshape(rewriter, made, result.type.shape))
             continue
         made = store.term(operation.name, data, (*flat, *body), squeeze(result.type.shape), operand.element)
-        made = argmax.of_pair(rewriter, made) or made
+        made = argmax.of_pair(rewriter, made) or combining.extreme(rewriter, made)
         program.bind(operation, result, shapes.reshape(rewriter, made, result.type.shape))
 
 

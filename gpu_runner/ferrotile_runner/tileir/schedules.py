@@ -15,6 +15,7 @@ from ferrotile_runner.tileir.memory import Access, count
 from ferrotile_runner.tileir.refinement import Sides
 from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, subterms, value_of
+from ferrotile_runner.tileir.tile_maps import is_bijection
 from ferrotile_runner.tileir.trace import Trace
 
 LEMMA = "H8: both programs visit each tile once, in another order"
@@ -41,7 +42,7 @@ def same_tiles(rewriter: Rewriter, sides: Sides) -> Scheduled | None:
         if place is None:
             return None
         i, j, rows, columns = place
-        if not any(_is_schedule(rewriter, i, j, v, rows, columns) for v in _numbers(rewriter, program.trace, store)):
+        if not any(is_bijection(rewriter, i, j, v, rows, columns) for v in _numbers(rewriter, program.trace, store)):
             return None
         found.append((i, j))
         grid.append((rows, columns))
@@ -85,47 +86,6 @@ def _numbers(rewriter: Rewriter, trace: Trace, store: Access) -> Iterator[Term]:
     lower, _, step = induction.args
     if lower.is_op("bid", "x") and step.is_op("grid", "x"):
         yield induction
-
-
-def _is_schedule(rewriter: Rewriter, i: Term, j: Term, v: Term, rows: Term, columns: Term) -> bool:
-    """Row-major, or rows in groups of a constant size: `group * size + rest % last` in three spellings."""
-    integers, store = rewriter.integers, rewriter.store
-    total = integers.multiply(rows, columns)
-    if not any(bound is total for bound in integers.upper_bounds(v)):
-        return False
-
-    def div(a: Term, b: Term) -> Term:
-        return rewriter.make("divi", "signed", (a, b), (), "i32")
-
-    def rem(a: Term, b: Term) -> Term:
-        return rewriter.make("remi", "signed", (a, b), (), "i32")
-
-    if (i, j) in {(div(v, columns), rem(v, columns)), (rem(v, rows), div(v, rows))}:
-        return True
-    for size in _group_sizes(i, j):
-        group = store.const(size)
-        inside = integers.multiply(group, columns)
-        first = integers.multiply(div(v, inside), group)
-        last = rewriter.make("mini", "signed", (integers.subtract(rows, first), group), (), "i32")
-        within = rem(v, inside)
-        column = div(within, last)
-        if j is column and i in {integers.add(first, rem(v, last)), integers.add(first, rem(within, last))}:
-            return True
-    return False
-
-
-def _group_sizes(i: Term, j: Term) -> list[int]:
-    """Constants that may be the number of rows in a group."""
-    seen: set[int] = set()
-    found = {
-        known
-        for place in (i, j)
-        for term in subterms(place, seen)
-        if term.op == "mini"
-        for arg in term.args
-        if (known := value_of(arg)) is not None and known > 0
-    }
-    return sorted(found)
 
 
 def ranges(rewriter: Rewriter, scheduled: Scheduled) -> Iterator[Term]:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ferrotile_runner.tileir import argmax, shapes, widths
+from ferrotile_runner.tileir import argmax, combining, conversions, shapes, widths
 from ferrotile_runner.tileir.integers import Arithmetic, decode, monomial, without
-from ferrotile_runner.tileir.literals import convert_float, integer_to_float
 from ferrotile_runner.tileir.terms import Shape, Store, Term, is_integer, value_of, wrap
 
 _BINDERS = frozenset({"for", "loop", "reduce", "scan", "effect"})
@@ -63,7 +62,9 @@ class Rewriter:
             case "trunci":
                 return widths.truncate(self, data, args[0], shape, element)
             case "itof" | "ftof" | "bitcast":
-                return self.conversion(op, data, args[0], shape, element)
+                return conversions.convert(self, op, data, args[0], shape, element)
+            case "cmpf":
+                return conversions.compared(self, data, args, shape)
             case _:
                 return self.store.term(op, data, args, shape, element)
 
@@ -179,6 +180,9 @@ class Rewriter:
             return True
         if predicate == "less_than" and x == 0 and self.integers.positive(b):
             return True
+        known = self.integers.of_variable(predicate, a, b)
+        if known is not None:
+            return known
         if predicate == "less_than":
             small, large = shapes.unsplat(self, a), shapes.unsplat(self, b)
             if small is not None and large is not None and self.integers.is_below(small, large):
@@ -213,7 +217,20 @@ class Rewriter:
                     return other
                 case ("andi", 0) | ("ori", -1):
                     return self.store.const(wrap(known or 0, element), shape, element)
+                case ("xori", int()):
+                    again = self.exclusive_again(other, known or 0, shape, element)
+                    if again is not None:
+                        return again
         return self.store.term(op, data, by_number(args), shape, element)
+
+    def exclusive_again(self, other: Term, key: int, shape: Shape, element: str) -> Term | None:
+        """`(x xor a) xor b` is `x xor (a xor b)`; of lanes that were combined under the same key see T10."""
+        if other.op == "xori":
+            inner, rest = other.args if value_of(other.args[0]) is not None else other.args[::-1]
+            if value_of(inner) is not None:
+                joined = self.store.const(wrap((value_of(inner) or 0) ^ key, element), shape, element)
+                return self.bitwise("xori", "", (rest, joined), shape, element)
+        return combining.exclusive(self, other, key)
 
     def connective(self, op: str, args: tuple[Term, ...], shape: Shape) -> Term:
         """Conjunctions and disjunctions are sets."""
@@ -321,23 +338,6 @@ class Rewriter:
         if small is not None and large is not None and small is not x:
             found.append((small, large))
         return found
-
-    # conversions
-
-    def conversion(self, op: str, data: str, a: Term, shape: Shape, element: str) -> Term:
-        known = value_of(a)
-        if a.element == element and op in {"bitcast", "ftof"}:
-            return a
-        value: int | None = None
-        if known is not None:
-            match op:
-                case "itof" if "unsigned" not in data and is_integer(a.element):
-                    value = integer_to_float(known, element)
-                case "ftof" if "rounding" not in data or "nearest_even" in data:
-                    value = convert_float(known, a.element, element)
-        if value is not None:
-            return self.store.const(value, shape, element)
-        return self.store.term(op, data, (a,), shape, element)
 
     def rebuild(self, term: Term, replace: dict[Term, Term], deep: bool, memo: dict[Term, Term] | None = None) -> Term:
         """`term` with some sub-terms exchanged, simplified again.

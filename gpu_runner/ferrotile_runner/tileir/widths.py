@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ferrotile_runner.tileir.integers import Arithmetic, decode, monomial
-from ferrotile_runner.tileir.terms import Shape, Store, Term, is_integer, value_of, wrap
+from ferrotile_runner.tileir import combining
+from ferrotile_runner.tileir.integers import decode, monomial
+from ferrotile_runner.tileir.terms import Shape, Term, is_integer, value_of, wrap
 
 _BITWISE = frozenset({"andi", "ori", "xori"})
 _ORDERED = frozenset({"maxi", "mini"})
 
 
-class Rules(Protocol):
+class Rules(combining.Rules, Protocol):
     """What these rules need of the rewriter."""
-
-    store: Store
-    integers: Arithmetic
-
-    def make(self, op: str, data: str, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
-        """An element-wise operation, simplified."""
-        ...
 
 
 def bits(element: str) -> int:
@@ -88,9 +82,13 @@ def truncate(rules: Rules, data: str, a: Term, shape: Shape, element: str) -> Te
         case "shli" if 0 <= (known_shift := value_of(a.args[1]) or 0) < low and value_of(a.args[1]) is not None:
             amount = rules.store.const(known_shift, shape, element)
             return rules.make("shli", "", (part(a.args[0]), amount), shape, element)
-        case "shli" if _is_extended(a.args[1], low):
+        case "shli" if _is_extended(a.args[1], low) or _is_below(a.args[1], low):
             # An amount of `low` or more shifts every low bit out, in both widths.
             return rules.make("shli", "", (part(a.args[0]), part(a.args[1])), shape, element)
+        case "reduce" | "scan":
+            made = combining.low_bits(rules, a, element, part)
+            if made is not None:
+                return made
         case "shri" if _is_sign_extension(a, low):
             return part(a.args[0].args[0])
         case op if op in _ORDERED or op == "cmpi":
@@ -112,6 +110,13 @@ def narrowed(term: Term, width: int) -> tuple[Term | None, str | None]:
 def _is_extended(term: Term, low: int) -> bool:
     """A zero extension of a value of `low` bits."""
     return term.op == "exti" and "unsigned" in str(term.data) and bits(term.args[0].element) == low
+
+
+def _is_below(amount: Term, low: int) -> bool:
+    """An amount from 0 to `low - 1`, by its mask."""
+    inner = amount.args[0] if amount.op == "exti" else amount
+    masks = [value for arg in inner.args if (value := value_of(arg)) is not None] if inner.op == "andi" else []
+    return any(0 <= mask < min(low, 1 << (bits(inner.element) - 1)) for mask in masks)
 
 
 def _is_sign_extension(a: Term, low: int) -> bool:

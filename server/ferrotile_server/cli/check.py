@@ -11,7 +11,7 @@ from ferrotile_server.cli.arguments import Arguments
 from ferrotile_server.cli.output import plural, stdout_style
 from ferrotile_server.cli.paths import read_sources
 from ferrotile_server.cli.places import render
-from ferrotile_server.cli.translating import application, translate_source
+from ferrotile_server.cli.translating import application, translate_sources
 
 COUNTED = (
     (Severity.ERROR, "error"),
@@ -25,7 +25,7 @@ def run(arguments: Arguments) -> int:
     """Exit code 1 where anything of severity error or warning was found."""
     sources, errors = read_sources(arguments.paths)
     core = application(arguments)
-    checked = [translate_source(core, source) for source in sources]
+    checked = translate_sources(core, sources)
     counts = Counter(d.severity for translated in checked for d in translated.diagnostics)
 
     if arguments.format == "json":

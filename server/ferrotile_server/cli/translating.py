@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.syntax.document import Document
 from ferrotile.translation import KernelTranslation, Options
+from ferrotile_runner.project import Projects, may_hold_kernels
 
 from ferrotile_server.application import Analysis, Application
 from ferrotile_server.cli.arguments import Arguments
@@ -46,9 +49,26 @@ def _unknown_kernel(source: Source, names: Sequence[str]) -> PathError:
     return PathError(f"{source.name}: no kernel is called '{source.kernel}'; {there}")
 
 
+def translate_sources(core: Application, sources: Sequence[Source]) -> list[Translated]:
+    """Translate files, each with the files of its project at hand. Raises `PathError` where a named kernel is not
+    there."""
+    projects = Projects()
+    return [_translate(core, source, projects) for source in sources]
+
+
 def translate_source(core: Application, source: Source) -> Translated:
     """Translate one file; raises `PathError` where the named kernel is not there."""
-    analysis = core.check_document(Document(source.text))
+    return translate_sources(core, (source,))[0]
+
+
+def _translate(core: Application, source: Source, projects: Projects) -> Translated:
+    document = Document(source.text)
+    path = Path(os.path.abspath(source.path))
+    around = projects.around(path) if may_hold_kernels(document.data) else None
+    if around is None:
+        analysis = core.check_document(document, str(path))
+    else:
+        analysis = core.check_document(document, str(path), around.workspace, around.name)
     if source.kernel is None:
         return Translated(source, analysis, analysis.translation.kernels)
     kernels = analysis.named(source.kernel)

@@ -16,15 +16,17 @@ from ferrotile_server.cli.output import plural, stdout_style
 from ferrotile_server.cli.paths import Source, read_sources
 from ferrotile_server.cli.progress import Progress
 from ferrotile_server.cli.rung_table import Row, print_rungs, rungs_of
-from ferrotile_server.cli.translating import application, translate_source
+from ferrotile_server.cli.translating import application, translate_sources
 from ferrotile_server.verdicts import BAD
 
 
 def verify_sources(sources: Sequence[Source], arguments: Arguments) -> tuple[Row, ...]:
     """Verify every kernel that the sources name. Raises `PathError` where a named kernel is not there."""
     core = application(arguments)
-    work = [translate_source(core, source) for source in sources]
-    files = [Work(translated.analysis.document, translated.kernels, translated.source.name) for translated in work]
+    files = [
+        Work(one.analysis.document, one.kernels, one.source.name, one.analysis.translation.module)
+        for one in translate_sources(core, sources)
+    ]
     rungs = arguments.rungs or DEFAULT_RUNGS
     rows: list[Row] = []
     with Session(locate()) as session, Progress(sum(len(one.kernels) for one in files)) as progress:

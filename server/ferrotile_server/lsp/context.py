@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ from ferrotile_server.lsp import convert
 from ferrotile_server.lsp.documents import Documents, OpenDocument
 from ferrotile_server.lsp.progress import ProgressTokens
 from ferrotile_server.lsp.session import Client, Settings
+from ferrotile_server.lsp.surroundings import Surroundings
 from ferrotile_server.lsp.trust import Executor, refuse
 
 PREVIEW_SCHEME = "ferrotile-rs"
@@ -53,6 +54,8 @@ class Context:
         self.progress = ProgressTokens()
         self.refresh: Callable[[str], None] = lambda _: None
         """Set by the push feature: show again what is known of a file."""
+        self.surroundings = Surroundings(application, self._late)
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._pool = ThreadPoolExecutor(1, "ferrotile-analysis")
         self._analyses: dict[str, tuple[OpenDocument, Options, asyncio.Future[Analysis]]] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -66,13 +69,33 @@ class Context:
         known = self._analyses.get(uri)
         if known is None or known[0] is not file or known[1] != options or known[2].cancelled():
             loop = asyncio.get_running_loop()
-            future = loop.run_in_executor(self._pool, self.application.check_document, file.document, uri)
+            self._loop = loop
+            buffers = {f.uri: f.document for f in self.documents}
+            future = loop.run_in_executor(self._pool, self.surroundings.analyse, file.document, uri, buffers)
             known = (file, options, future)
             self._analyses[uri] = known
         return Snapshot(file, await asyncio.shield(known[2]), self.client)
 
+    def _late(self, uri: str) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.renew, (uri,))
+
+    def renew(self, uris: Iterable[str] | None = None) -> None:
+        """Other files changed: analyse these open documents anew, without `uris` all of them."""
+        for uri in [f.uri for f in self.documents] if uris is None else tuple(uris):
+            if self.documents.get(uri) is not None:
+                self._analyses.pop(uri, None)
+                self.refresh(uri)
+
+    def renew_dependents(self, uri: str) -> None:
+        """The text of `uri` changed, or it was closed: analyse what may depend on it anew."""
+        file = self.documents.get(uri)
+        opened = [f.uri for f in self.documents]
+        self.renew(self.surroundings.dependents(uri, None if file is None else file.document, opened))
+
     def close(self, uri: str) -> None:
         """Forget a closed document."""
+        self.surroundings.forget(uri)
         self.documents.close(uri)
         self._analyses.pop(uri, None)
         self.application.forget(uri)

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import BinaryIO
 
 from pygls.io_ import StdoutWriter
@@ -26,6 +27,7 @@ from ferrotile_server.lsp.features import (
     lifecycle,
     preview_request,
     verify,
+    watch_files,
 )
 from ferrotile_server.lsp.features.diagnostics_push import Publisher
 from ferrotile_server.lsp.protocol import Protocol
@@ -64,7 +66,8 @@ def build(application: Application | None = None) -> tuple[Server, Context]:
     preview_request.register(context)
     debug_info.register(context)
     execute_command.register(context, previews, verification)
-    lifecycle.register(context, publisher, previews)
+    watch_files.register(context)
+    lifecycle.register(context, publisher, previews, partial(watch_files.start, context))
     return server, context
 
 

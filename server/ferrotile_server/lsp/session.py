@@ -34,6 +34,7 @@ class Client:
     shows_documents: bool = False
     text_document_content: bool = False
     configuration: bool = False
+    watches_files: bool = False
     icons: bool = False
     commands: frozenset[str] = frozenset()
     """Commands of the editor's own client that lenses and actions may name
@@ -109,6 +110,7 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
         shows_documents=bool(window.show_document and window.show_document.support),
         text_document_content=work.text_document_content is not None,
         configuration=bool(work.configuration),
+        watches_files=bool(work.did_change_watched_files and work.did_change_watched_files.dynamic_registration),
         icons=own.get("icons") is True,
         commands=frozenset(c for c in commands if isinstance(c, str)) if isinstance(commands, list) else frozenset(),
     )

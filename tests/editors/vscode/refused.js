@@ -7,7 +7,7 @@ exports.run = script(async (done) => {
   const { file, document, editor } = await open("refused.py");
   const found = await eventually("diagnostics", () => {
     const errors = ours(file).filter((d) => d.severity === vscode.DiagnosticSeverity.Error);
-    return errors.length >= 2 && errors;
+    return errors.length >= 3 && errors;
   });
   for (const one of found) {
     assert.match(String(one.code.value), /^FT\d{3}$/);

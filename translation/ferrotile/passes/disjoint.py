@@ -54,7 +54,7 @@ class _System:
             return True
         if symbol.startswith("bid"):
             return int(symbol[3:]) not in self.space.many
-        if symbol.startswith("trip"):
+        if symbol.startswith(("trip", "lane")):
             return False
         source = self.space.source(symbol)
         if source is None:
@@ -101,17 +101,19 @@ class _System:
         self._quotients.append((kind, a, b))
 
     def _grid_stride(self, loop: For) -> None:
-        """`range(bid, n, num_blocks)`: blocks and trips take different numbers."""
-        lower, step = self.space.defined.get(loop.lower.id), self.space.defined.get(loop.step.id)
-        if not isinstance(lower, Operation) or not isinstance(step, Operation):
+        """`range(bid, n, num_blocks)`, or with a step of at least as much: blocks and trips take different numbers."""
+        axis = self.space.form(loop.lower).block_axis
+        if axis is None:
             return
-        axis = lower.attribute("axis")
-        if (lower.opcode, step.opcode, axis) == ("block_id", "num_blocks", step.attribute("axis")):
+        step, blocks = self.space.form(loop.step).known, self.space.blocks(axis)
+        source = self.space.defined.get(loop.step.id)
+        whole = isinstance(source, Operation) and source.opcode == "num_blocks" and source.attribute("axis") == axis
+        if whole or (step is not None and blocks is not None and blocks <= step):
             self.determined.add(f"bid{axis}")
 
 
 def _bounds(space: Space, access: Access, forms: Iterable[Affine]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    found = {f"bid{k}": n for k in space.many if (n := space.blocks(k)) is not None}
     for loop in access.path:
         if isinstance(loop, For):
             lower, upper = space.form(loop.lower).known, space.form(loop.upper).known
@@ -148,6 +150,23 @@ def _start_at_blocks(space: Space, access: Access, forms: list[Affine]) -> tuple
     return forms, bounds
 
 
+def strides(space: Space, access: Access, index: Sequence[Affine]) -> dict[int, int]:
+    """What the grid's axes would have to be for an index to be one to one: a block id stays below the stride of the
+    next larger term, and a loop that starts at a block id goes in steps of that many."""
+    found: dict[int, int] = {}
+    for form in index:
+        terms = sorted(((abs(k), s) for s, k in form.terms if s.startswith("bid") or space.source(s) is not None))
+        for (k, symbol), (more, _) in zip(terms, terms[1:], strict=False):
+            if symbol.startswith("bid") and more % k == 0 and more > k:
+                found[int(symbol[3:])] = more // k
+    for loop in access.path:
+        if isinstance(loop, For):
+            axis, step = space.form(loop.lower).block_axis, space.form(loop.step).known
+            if axis is not None and step is not None and step > 1:
+                found[axis] = step
+    return found
+
+
 def index_values(access: Access) -> tuple[Value, ...]:
     """The tile index of a view access."""
     return access.operation.operands[2 if access.store else 1 :]
@@ -167,17 +186,35 @@ def _guard_equations(space: Space, access: Access) -> list[Affine]:
 
 
 def _solve(space: Space, access: Access, values: Sequence[Value]) -> _System:
+    system = _begun(space, access, [space.form(v) for v in values], {})
+    _regroup(system, values)
+    return system
+
+
+def _begun(space: Space, access: Access, index: Sequence[Affine], lanes: Mapping[str, int]) -> _System:
     loops = [p for p in access.path if isinstance(p, (For, Loop))]
     counters = {f"v{p.variable.id}" for p in loops if isinstance(p, For)}
-    forms, trips = _start_at_blocks(space, access, [space.form(v) for v in values])
+    forms, trips = _start_at_blocks(space, access, list(index))
     needed = frozenset({f"bid{k}" for k in space.many} | counters)
-    bounds = {**_bounds(space, access, forms), **trips}
+    bounds = {**_bounds(space, access, forms), **trips, **lanes}
     system = _System(space, needed, [*forms, *_guard_equations(space, access)], bounds)
     system.solve()
-    for tile in grouped(space, values):
-        system.equations.append(space.form(tile))
-    system.solve()
     return system
+
+
+def _regroup(system: _System, values: Sequence[Value]) -> None:
+    """What follows from the tile numbers that the values, equal in both instances, are computed from by grouping."""
+    for tile in grouped(system.space, values):
+        system.equations.append(system.space.form(tile))
+    system.solve()
+
+
+def determined(space: Space, access: Access, index: Sequence[Affine], lanes: Mapping[str, int]) -> frozenset[str]:
+    """The symbols that equal indices determine. `lanes` are counters of their own, each from 0 to below its extent."""
+    system = _begun(space, access, index, lanes)
+    made = [space.source(s) for s in sorted(system.determined)]
+    _regroup(system, [s.result for s in made if isinstance(s, Operation) and len(s.results) == 1])
+    return frozenset(system.determined)
 
 
 def verdict(space: Space, access: Access) -> Verdict:

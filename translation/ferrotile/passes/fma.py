@@ -24,8 +24,8 @@ def _mode(operation: Operation) -> tuple[object, ...]:
 
 
 def contract(program: Program) -> Program:
-    """`a*b + c`, `c + a*b`, `a*b - c`, `c - a*b` as one `fma`, and no dead code. The program is as the front end made it:
-    a carried value that never changes still counts as a use."""
+    """`a*b + c`, `c + a*b`, `a*b - c`, `c - a*b` as one `fma`, and no dead code. The program is as the front end made
+    it: a carried value that never changes still counts as a use."""
     defined = definitions(program.body)
     counts = live_uses(program)
     fresh = next_id(program)

@@ -25,13 +25,13 @@ from ferrotile.signatures.model import Signature
 @dataclass(frozen=True, slots=True)
 class Grouping:
     """`tile` is t above, `size` is GROUP, `height` is size above. `nested`: the row's remainder is taken of
-    `t % (GROUP * tiles_n)`."""
+    `t % (GROUP * tiles_n)`. `columns` is None where that product is a number."""
 
     tile: Value
     size: Size
     height: Value
     rows: Value
-    columns: Value
+    columns: Value | None
     nested: bool
 
 
@@ -57,7 +57,9 @@ def grouping(space: Space, i: Value, j: Value) -> Grouping | None:
         return None
     rows, first, group, size_ = sizes
     columns = _columns(space, in_group, group)
-    if columns is None or not _is_first(space, first, tile, in_group, group):
+    number = space.form(in_group).known
+    whole = columns is not None or (number is not None and number > 0 and number % group == 0)
+    if not whole or not _is_first(space, first, tile, in_group, group):
         return None
     row = space.form(i).plus(first, -1)
     if row.symbol is None:
@@ -105,7 +107,7 @@ def _all_groups(space: Space) -> list[Grouping]:
 
 def _in_range(space: Space, counts: Counts, signature: Signature, group: Grouping) -> bool:
     """Whether the tile number is a block id or a loop counter below the number of tiles."""
-    rows, columns = counts.of(group.rows), counts.of(group.columns)
+    rows, columns = counts.of(group.rows), None if group.columns is None else counts.of(group.columns)
     if rows is None or columns is None:
         return False
     total = normal((rows, columns))

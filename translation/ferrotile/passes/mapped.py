@@ -113,7 +113,9 @@ def _schedule(space: Space, counts: Counts, plan: ArrayPlan, store: Access, tile
             return _Schedule(a.operands[0], normal(tiles), ones)
         return None
     found = grouping(space, *values)
-    if found is None or counts.of(found.rows) != tiles[0] or counts.of(found.columns) != tiles[1]:
+    if found is None or found.columns is None or counts.of(found.rows) != tiles[0]:
+        return None
+    if counts.of(found.columns) != tiles[1]:
         return None
     return _Schedule(found.tile, normal(tiles), (found.size, Size(1)), found.nested)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.passes import memory_order
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.counts import Counts
-from ferrotile.passes.disjoint import Verdict, apart, verdict
+from ferrotile.passes.disjoint import Verdict, apart, strides, verdict
+from ferrotile.passes.disjoint_elements import element_strides, exclusive
 from ferrotile.passes.own_tiles import MAX_OWNED_RANK, Owned, own_tiles
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.races import find_races
@@ -74,20 +75,37 @@ class _Decision:
             reason = "other blocks see its order with other arrays"
             return replace(plan, form=form, injective=disjoint, tokens=True, fenced=True, reason=reason)
         if any(a.view is None for a in stores):
-            plan = replace(plan, form=Form.POINTER, reason="stored through pointers")
+            wanted = element_strides(self._space, own)
+            apart_ = self._proved(wanted, lambda: exclusive(self._space, own))
+            plan = replace(plan, form=Form.POINTER, injective=apart_, reason="stored through pointers")
             return replace(plan, tokens=memory_order.needs_tokens(plan, own))
         candidate = self._owned(plan, own, stores)
         if isinstance(candidate, Owned):
             return candidate.plan
         verdicts = [self._verdicts[id(s.operation)] for s in stores]
+        wanted = {k: n for s in stores for k, n in strides(self._space, s, s.index).items()}
         plan = replace(
             plan,
             form=Form.FULL,
-            injective=self._disjoint(stores, verdicts),
+            injective=self._proved(wanted, lambda: self._disjoint(stores, [verdict(self._space, s) for s in stores])),
             trips=all(v.trips for v in verdicts),
             reason=candidate,
         )
         return replace(plan, tokens=memory_order.needs_tokens(plan, own))
+
+    def _proved(self, wanted: dict[int, int], proof: Callable[[], bool]) -> bool:
+        """Whether a proof holds, if need be for a grid of which nothing is known yet but the blocks that it wants;
+        what those are becomes a launch fact."""
+        if proof():
+            return True
+        if self._signature.grid is not None or not wanted:
+            return False
+        self._space.assumed = wanted
+        holds = proof()
+        self._space.assumed = {}
+        if holds:
+            self.hypotheses.update((f"grid.{_AXES[k]} = {n}", None) for k, n in wanted.items())
+        return holds
 
     def _disjoint(self, stores: Sequence[Access], verdicts: Sequence[Verdict]) -> bool:
         pairs = [(a, b) for i, a in enumerate(stores) for b in stores[:i]]

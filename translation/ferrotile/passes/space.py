@@ -36,6 +36,8 @@ class Space:
         self.signature = signature
         self.numbers = {c.name: int(c.value) for c in program.constants}
         self.guards: dict[int, tuple[Guard, ...]] = {}
+        self.assumed: dict[int, int] = {}
+        """Blocks along axes of an unknown grid, while a proof asks what they would have to be."""
         self._keys: dict[int, Hashable] = {}
         self._first: dict[Hashable, int] = {}
         self._walk(program.body, ())
@@ -51,6 +53,19 @@ class Space:
         if grid is None:
             return axis in used or axis == 0
         return axis < len(grid) and not one_block(grid[axis])
+
+    def blocks(self, axis: int) -> int | None:
+        """How many blocks the grid has along an axis at most, where that is a number."""
+        grid = self.signature.grid
+        if grid is None or axis >= len(grid):
+            return self.assumed.get(axis)
+        total = 1
+        for factor in grid[axis]:
+            extent = factor.extent if isinstance(factor.extent, int) else self.numbers.get(factor.extent)
+            if extent is None:
+                return None
+            total *= -(-extent // factor.tile)
+        return total
 
     def _walk(self, block: Block, guards: tuple[Guard, ...]) -> None:
         for statement in block.statements:

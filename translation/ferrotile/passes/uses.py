@@ -186,8 +186,11 @@ def _prune_loop(loop: For | Loop, live: Liveness, mapping: dict[int, Value] | No
     )
 
 
-def _prune_if(statement: If, live: Liveness) -> tuple[If, ...]:
-    kept = [k for k, r in enumerate(statement.results) if r.id in live.values]
+def _prune_if(statement: If, live: Liveness, mapping: dict[int, Value] | None) -> tuple[If, ...]:
+    ends = [b.terminator.values for b in (statement.then, statement.otherwise) if b.terminator.kind is End.YIELD]
+    if mapping is not None and len(ends) == 2:
+        mapping.update((r.id, a) for r, a, b in zip(statement.results, *ends, strict=True) if a.id == b.id)
+    kept = [k for k, r in enumerate(statement.results) if r.id in live.values and r.id not in (mapping or ())]
 
     def branch(block: Block) -> Block:
         if block.terminator.kind is not End.YIELD:
@@ -210,8 +213,9 @@ def eliminate_dead(program: Program, unchanged: bool = True) -> Program:
     while True:
         live = liveness(program.body, whole=True)
         mapping: dict[int, Value] = {}
+        constant = mapping if unchanged else None
 
-        def visit(block: Block, live: Liveness = live, mapping: dict[int, Value] = mapping) -> Block:
+        def visit(block: Block, live: Liveness = live, constant: dict[int, Value] | None = constant) -> Block:
             out: list[Statement] = []
             for s in block.statements:
                 match s:
@@ -220,9 +224,9 @@ def eliminate_dead(program: Program, unchanged: bool = True) -> Program:
                     case Operation():
                         out.append(s)
                     case If():
-                        out += _prune_if(replace(s, then=visit(s.then), otherwise=visit(s.otherwise)), live)
+                        out += _prune_if(replace(s, then=visit(s.then), otherwise=visit(s.otherwise)), live, constant)
                     case For() | Loop():
-                        out.append(_prune_loop(replace(s, body=visit(s.body)), live, mapping if unchanged else None))
+                        out.append(_prune_loop(replace(s, body=visit(s.body)), live, constant))
             return Block(tuple(out), block.terminator)
 
         body = substitute(visit(program.body), mapping)

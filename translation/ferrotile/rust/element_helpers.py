@@ -215,11 +215,17 @@ class _Text:
         if not access.bounds and mask is not None:
             why = "as in the Python, every lane of `mask` is within `x`"
         if self.request.opcode == "scatter":
-            why += ", and no two lanes write one element"
+            if self.request.proved:
+                why += ", and indices are one to one in block and lane"
+            else:
+                promise = "" if why.startswith("as in") else "as in the Python, "
+                why += f", and {promise}no two lanes write one element"
         elif self.request.opcode != "gather":
             why += ", and the access is atomic"
         elif not self.request.shared:
             why += ", which no block writes"
+        elif self.request.proved:
+            why += ", and no other block writes these elements"
         return f"// SAFETY: {why}."
 
     def access_code(self, mask: Code | None) -> tuple[Code, bool]:

@@ -94,8 +94,8 @@ class Elements:
         """Whether the access is within the array by its mask, and cannot race with another."""
         if not found.bounds:
             return False
-        if found.operation.opcode == "gather":
-            return plan.form is Form.READ
+        if found.operation.opcode not in ATOMICS:
+            return plan.form is Form.READ or (plan.form is Form.POINTER and plan.injective)
         others = [a for a in self._memory.access.values() if a.array == plan.value]
         return all(a.operation.opcode in ATOMICS for a in others)
 

@@ -184,10 +184,9 @@ def _scalar_like(value: Value, op: Operands) -> bool:
 
 
 def _receiver(value: Value, op: Operands) -> Code:
-    """An operand that a method is called on: a literal is bound first."""
+    """An operand that a method is called on: what the JIT cannot type without help is bound first."""
     code = op.raw(value)
-    bare = code.text[:1].isdigit() and code.precedence == ATOM
-    if bare or code.text.startswith(("-", "convert_scalar")) or code.text in ("true", "false"):
+    if op.values.is_inline(value) and not op.values.infers(value):
         return op.bind(value.name or "scalar", op.spelling.value(tile_type(value)), code)
     return suffixed(code) if code.precedence < ATOM and tile_type(value).dtype.name == "i32" else code
 
@@ -305,7 +304,7 @@ def _divide(operation: Operation, op: Operands) -> Code:
     if plain and (way in (None, "zero") or (way == "negative_inf" and op.values.floor_is_plain(operation))):
         return binary(operand(a), "/", operand(b), 10)
     if scalar and way == "positive_inf":
-        return call("ceil_div", op.scalar(a), op.scalar(b))
+        return call("ceil_div", _suffixed(op, a), _suffixed(op, b))
     return call("divi", op.tile(a), op.tile(b), atom(f"rounding::{target.ROUNDING[str(way or 'zero')]}"))
 
 

@@ -12,6 +12,7 @@ from ferrotile.rust.expressions import Operands, constant_code, expression, tile
 from ferrotile.rust.layout import CALL_WIDTH, Code, atom, call, statement, tuple_of, unsafe_statement
 from ferrotile.rust.memory import Memory
 from ferrotile.rust.printing import print_line
+from ferrotile.rust.targets.cutile_0_5 import UNTYPED_TILES
 from ferrotile.rust.types import Spelling
 from ferrotile.rust.unsafe_forms import unsafe_reason
 from ferrotile.rust.values import Scope, Values, Variable
@@ -245,7 +246,10 @@ class Body:
                 if reason is not None:
                     self.writer.line(f"// SAFETY: {reason}")
                     self.memory.assumed += reason.startswith("as in the Python")
-                self.assign(s.result, code, self._annotate(s), unsafe=reason is not None)
+                annotation = self._annotate(s)
+                if not annotation and s.results and "convert_scalar" in code.text:
+                    annotation = f": {self._kind(s.result)}"  # the JIT has no type for it
+                self.assign(s.result, code, annotation, unsafe=reason is not None)
 
     def _only_padding(self, s: Operation) -> bool:
         """Whether a constant is written as a gather's padding argument only."""
@@ -266,28 +270,9 @@ class Body:
         if kind.pointer:
             return f": {self.memory.pointers.pointer_type(s.result)}"
         scalar = not kind.shape and not self.values.is_tile0(s.result)
-        typed = [
-            "reduce",
-            "scan",
-            "insert",
-            "pack",
-            "unpack",
-            "mmaf_scaled",
-            "exti",
-            "trunci",
-            "bitcast",
-            "iota",
-            "permute",
-            "cat",
-            "extract",
-            "constant",
-            "itof",
-            "ftof",
-            "ftoi",
-        ]
         if scalar:
-            return f": {kind.dtype}" if s.opcode in ("constant",) else ""
-        return f": {self._kind(s.result)}" if s.opcode in typed else ""
+            return "" if self.values.infers(s.result) else f": {kind.dtype}"
+        return f": {self._kind(s.result)}" if s.opcode in UNTYPED_TILES else ""
 
     def wish(self, value: Value) -> str:
         """What a value would like to be called."""

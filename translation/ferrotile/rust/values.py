@@ -9,7 +9,7 @@ from ferrotile.passes import naming
 from ferrotile.passes.uses import count_uses, definitions, loop_ends, operands, regions
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Value
 from ferrotile.program.types import TileType
-from ferrotile.rust.targets.cutile_0_5 import OPERATORS, WIDE_INTEGERS
+from ferrotile.rust.targets.cutile_0_5 import OPERATORS, UNTYPED_SCALARS, WIDE_INTEGERS
 from ferrotile.rust.types import literal
 from ferrotile.rust.unsafe_forms import unsafe_reason
 
@@ -256,6 +256,17 @@ class Values:
     def floor_is_plain(self, source: Operation) -> bool:
         """Whether floor and truncated division agree on these operands."""
         return self._floor_is_plain(source)
+
+    def infers(self, value: Value) -> bool:
+        """Whether the JIT finds the type of the expression of a scalar by itself: from a local somewhere in it."""
+        source = self.defined.get(value.id)
+        if not isinstance(source, Operation):
+            return True
+        if source.opcode in UNTYPED_SCALARS:
+            return False
+        if source.opcode in OPERATORS or source.opcode in ("mini", "maxi", "minf", "maxf", "divi"):
+            return any(not self.is_inline(v) or self.infers(v) for v in source.operands)
+        return True
 
     def last_use(self, value: Value) -> int:
         """The last position at which the value's text is evaluated."""

@@ -47,6 +47,9 @@ class Calls(Marks, ABC):
         dotted = self._dotted(call.func) or ""
         if dotted.startswith("cuda.tile."):
             return self._tile_call(call, dotted.removeprefix("cuda.tile."))
+        member = self._module.members.get(dotted)
+        if member is not None and (source := self._module.function(member)) is not None and self._depth < _DEPTH:
+            return self._helper(call, source.node)
         if isinstance(call.func, ast.Name):
             known = self._names.get(call.func.id, NOTHING).function
             helper = None if known is not None else self._module.function(call.func.id)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import PurePosixPath
+from typing import Protocol, runtime_checkable
 
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import Module, parse_module
@@ -24,6 +25,7 @@ _FIRST_KEY = 1 << 40
 """Items of these modules are told from those of the document under translation, of which there are fewer."""
 
 _WORD = re.compile(rb"[^\W\d][\w.]*")
+_PART = re.compile(rb"[^\W\d]\w*")
 
 
 @dataclass(slots=True)
@@ -32,6 +34,22 @@ class _Derived:
     digest: bytes | None = None
     module: Module | None = None
     imports: frozenset[str] | None = None
+
+
+@runtime_checkable
+class Mentions(Protocol):
+    """Documents that know what their imports mention before they are read as a whole."""
+
+    def mentioning(self, word: str) -> Iterable[str]:
+        """The modules in whose imports a word stands."""
+
+
+def imported_words(data: bytes) -> frozenset[str]:
+    """The words in a file's imports, each part of a dotted name on its own."""
+    words: set[bytes] = set()
+    for match in _IMPORT.finditer(data) if b"import" in data else ():
+        words.update(_PART.findall(match[0]))
+    return frozenset(w.decode("utf-8", "replace") for w in words)
 
 
 class Workspace:
@@ -75,7 +93,9 @@ class Workspace:
 
     def users(self, name: str) -> tuple[str, ...]:
         """The modules that import `name` or something of it, in order of their names."""
-        return tuple(sorted(u for u in self._documents if u != name and name in self._imports(u)))
+        known = self._documents
+        likely = known.mentioning(name.rpartition(".")[2]) if isinstance(known, Mentions) else known
+        return tuple(sorted(u for u in likely if u != name and name in self._imports(u)))
 
     def absolute(self, home: str, dotted: str) -> str:
         """A dotted name as module `home` writes it (`.ops.add`), from the top."""

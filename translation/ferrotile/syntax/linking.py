@@ -7,25 +7,16 @@ place of the import that brought it."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from ferrotile.syntax.gathering import Gathered, Gatherer, Missing, Modules, binds, chains_of, file_of, public_names
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.parsed import key_of
 from ferrotile.syntax.span import Span
 
-_NAMES = 64
-"""Names that one import may bring along."""
-
-
-class Modules(Protocol):
-    """What linking needs of a workspace."""
-
-    def module(self, name: str) -> Module | None: ...
-    def digest(self, name: str) -> bytes | None: ...
-    def absolute(self, home: str, dotted: str) -> str: ...
-    def split(self, dotted: str) -> tuple[str, tuple[str, ...]] | None: ...
+_LIBRARIES = ("cuda", "torch", "math", "numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +27,19 @@ class Linked:
     consulted: tuple[tuple[str, bytes | None], ...] = ()
 
 
-@dataclass(slots=True)
-class _Gathered:
-    """What one import brings, under the names that it has here."""
-
-    functions: dict[str, FunctionSource] = field(default_factory=dict)
-    constants: dict[str, ast.expr] = field(default_factory=dict)
-    imports: dict[str, str] = field(default_factory=dict)
-
-
 def link(module: Module, modules: Modules, home: str, skip: str) -> Linked:
     """`module`, which is called `home` among `modules`, with what it imports. Functions with a decorator that stands
     for `skip` (a dotted name) are left where they are."""
+    foreign = {n: t for n, t in module.imports.items() if t.partition(".")[0] not in _LIBRARIES}
+    if not foreign and not module.star_imports:
+        return Linked(module)
     linker = _Linker(module, modules, home, skip)
-    for name, target in module.imports.items():
-        if target.partition(".")[0] not in ("cuda", "torch", "math", "numpy"):
-            linker.take(name, target)
+    for name, target in foreign.items():
+        linker.take_import(name, target)
+    for root, attributes in linker.chains:
+        if root in foreign and attributes:
+            linker.take_member(root, attributes)
+    linker.take_stars()
     return linker.result()
 
 
@@ -60,139 +48,155 @@ class _Linker:
         self._module = module
         self._modules = modules
         self._home = home
-        self._skip = skip
-        self._functions: dict[str, FunctionSource] = {}
-        self._constants: dict[str, ast.expr] = dict(module.constants)
+        self._gatherer = Gatherer(modules, skip)
+        self._taken = Gathered()
         self._imports: dict[str, str] = dict(module.imports)
-        self._changed = {n for n, v in module.bindings if v is None or n not in module.constants}
-        self._foreign: dict[int, Span] = {}
-        self._consulted: dict[str, bytes | None] = {}
+        self._places: dict[int, Span] = {}
+        self._reasons: dict[str, str] = {}
+        self._stars = module.star_imports
 
-    def take(self, name: str, target: str) -> None:
+    @cached_property
+    def chains(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """What the file's functions and constants read."""
+        nodes = [*(f.node for f in self._module.functions), *self._module.constants.values()]
+        return tuple(dict.fromkeys(chain for node in nodes for chain in chains_of(node)))
+
+    @cached_property
+    def _unbound(self) -> frozenset[str]:
+        """Names that the file reads without binding them: builtins, and what star imports bring."""
+        read = {root for root, _ in self.chains}
+        return frozenset(n for n in read if n not in self._module.imports and not binds(self._module, n))
+
+    def take_import(self, name: str, target: str) -> None:
         """Put in what `name` was imported as, if it can be."""
-        found = self._find(self._home, target)
-        if found is None:
+        found = self._modules.split(self._modules.absolute(self._home, target))
+        if found is not None and not found[1]:
             return
-        other, inner = found
-        gathered = _Gathered()
-        if not self._gather(other, inner, name, gathered, 0):
+        try:
+            if len(self._module.import_targets(name)) > 1:
+                raise Missing("this file imports it more than once")
+            self._take(*self._gatherer.find(self._home, target), name, self._module.import_span(name))
+        except Missing as missing:
+            self._reasons[target] = str(missing)
+
+    def take_member(self, root: str, attributes: tuple[str, ...]) -> None:
+        """Put in what `root.attributes` means, where `root` is a module."""
+        target = self._module.imports[root]
+        written = ".".join((target.rstrip("."), *attributes))
+        try:
+            if len(self._module.import_targets(root)) > 1 or binds(self._module, root):
+                raise Missing(f"this file binds `{root}` more than once")
+            member = self._gatherer.member(self._home, target, attributes)
+            if member is not None:
+                dotted, other, inner = member
+                self._take(other, inner, f"{other}.{inner}", self._module.import_span(root))
+                self._taken.members[dotted] = f"{other}.{inner}"
+        except Missing as missing:
+            self._reasons[written] = str(missing)
+
+    def take_stars(self) -> None:
+        """Put in those of the mentioned names that a star import brings. Where one of several may bring them, or a
+        module that is not at hand, nothing is known of any."""
+        if len(self._stars) != 1 or self._stars[0].partition(".")[0] in _LIBRARIES:
             return
-        place = self._module.import_span(name)
-        brought = (*gathered.functions, *gathered.constants, *gathered.imports)
-        if not all(self._free(n, name, gathered) for n in brought):
+        (star,) = self._stars
+        absolute = self._modules.absolute(self._home, star)
+        module = self._gatherer.module(absolute)
+        public = None if module is None else public_names(module)
+        if module is None or public is None:
+            for name in self._unbound:
+                what = f"no file of this project is the module `{absolute}`"
+                known = f"what `*` brings of {file_of(absolute)} is not known"
+                self._reasons[f"{star}.{name}"] = what if module is None else known
             return
+        place = self._module.star_span(star)
+        complete = True
+        for name in sorted(self._unbound & public):
+            try:
+                targets = module.import_targets(name)
+                dotted = f"{absolute}.{name}"
+                if targets and self._modules.split(self._modules.absolute(absolute, targets[0])) is None:
+                    if len(targets) > 1 or binds(module, name):
+                        raise Missing(f"{file_of(absolute)} binds it more than once")
+                    self._imports[name] = targets[0]
+                    continue
+                self._take(*self._gatherer.find("", dotted), name, place)
+            except Missing as missing:
+                self._reasons[f"{star}.{name}"] = str(missing)
+                complete = False
+        if complete:
+            self._stars = ()
+
+    def _take(self, other: str, inner: str, name: str, place: Span) -> None:
+        """Put in `inner` of module `other` as `name`. Raises Missing."""
+        gathered = Gathered()
+        self._gatherer.gather(other, inner, name, gathered)
+        for brought in (*gathered.functions, *gathered.constants, *gathered.imports):
+            if not self._free(brought, name, gathered):
+                what = "it" if brought == name else f"`{brought}`, which it needs,"
+                raise Missing(f"{what} means one thing in {file_of(other)} and another in this file")
+        for used in gathered.builtins:
+            if used in self._imports or used in self._taken.names or binds(self._module, used):
+                raise Missing(f"`{used}`, which it needs, is Python's own in {file_of(other)}, and this file's here")
         for replaced in (name, *gathered.functions, *gathered.constants):
             self._imports.pop(replaced, None)
         self._imports.update(gathered.imports)
-        self._constants.update(gathered.constants)
-        self._functions.update(gathered.functions)
+        taken = self._taken
+        taken.functions.update(gathered.functions)
+        taken.constants.update(gathered.constants)
+        taken.members.update(gathered.members)
+        taken.builtins.update(gathered.builtins)
         for node in (*(f.node for f in gathered.functions.values()), *gathered.constants.values()):
-            self._foreign[key_of(node)] = place
+            self._places[key_of(node)] = place
 
-    def _find(self, home: str, dotted: str) -> tuple[str, str] | None:
-        """The module that defines a dotted name and its name there, through re-exports."""
-        for _ in range(6):
-            absolute = self._modules.absolute(home, dotted)
-            found = self._modules.split(absolute)
-            if found is None:
-                return None
-            other, rest = found
-            module = self._modules.module(other)
-            self._consulted[other] = self._modules.digest(other)
-            if module is None or len(rest) != 1:
-                return None
-            if rest[0] not in module.imports:
-                return other, rest[0]
-            home, dotted = other, module.imports[rest[0]]
-        return None
-
-    def _gather(self, other: str, inner: str, name: str, into: _Gathered, depth: int) -> bool:
-        """Gather `inner` of module `other` under `name`, with all that it names."""
-        module = self._modules.module(other)
-        if module is None or depth > 6 or len(into.functions) + len(into.constants) > _NAMES:
+    def _free(self, name: str, wanted: str, gathered: Gathered) -> bool:
+        """Whether `name` means nothing else here. `wanted` is the import that is being replaced."""
+        if name in self._taken.builtins or (name in self._unbound and name != wanted and name not in self._taken.names):
             return False
-        function = module.function(inner)
-        if function is not None:
-            if name in into.functions:
-                return into.functions[name].node is function.node
-            if any(self._makes_kernel(module, d) for d in function.decorators):
-                return False
-            into.functions[name] = replace(function, name=name)
-            used: ast.AST = function.node
-        elif inner in module.constants:
-            if name in into.constants:
-                return into.constants[name] is module.constants[inner]
-            into.constants[name] = used = module.constants[inner]
-        else:
-            return False
-        return all(self._gather_used(other, module, n, into, depth) for n in _names(used))
-
-    def _gather_used(self, other: str, module: Module, used: str, into: _Gathered, depth: int) -> bool:
-        target = module.imports.get(used)
-        if target is None:
-            if module.function(used) is None and used not in module.constants:
-                return True  # a local name, or a builtin
-            return self._gather(other, used, used, into, depth + 1)
-        found = self._find(other, target)
-        if found is not None:
-            return self._gather(found[0], found[1], used, into, depth + 1)
-        absolute = self._modules.absolute(other, target)
-        return into.imports.setdefault(used, absolute) == absolute
-
-    def _makes_kernel(self, module: Module, decorator: ast.expr) -> bool:
-        callee = decorator.func if isinstance(decorator, ast.Call) else decorator
-        return module.resolve(callee) == self._skip
-
-    def _free(self, name: str, taken: str, gathered: _Gathered) -> bool:
-        """Whether `name` means nothing else here. `taken` is the import that is being replaced."""
         mine = self._imports.get(name)
-        if mine is not None and name != taken:
+        if mine is not None and name != wanted:
             return gathered.imports.get(name) == mine or self._is_import_of(mine, name, gathered)
+        if name in self._taken.functions or name in self._taken.constants:
+            return self._alike(name, gathered, self._taken.functions, self._taken.constants)
+        if not binds(self._module, name):
+            return True
         own = self._module.function(name)
-        function = self._functions[name].node if name in self._functions else None if own is None else own.node
-        if function is not None:
-            other = gathered.functions.get(name)
-            return other is not None and _alike(other.node, function)
-        if name in self._constants:
-            constant = gathered.constants.get(name)
-            return constant is not None and _alike(constant, self._constants[name])
-        return name not in self._changed
+        bindings = sum(n == name for n, _ in self._module.bindings) + (own is not None)
+        known = own is not None or name in self._module.constants
+        functions = {} if own is None else {name: own}
+        return known and bindings == 1 and self._alike(name, gathered, functions, self._module.constants)
 
-    def _is_import_of(self, target: str, name: str, gathered: _Gathered) -> bool:
-        found = self._find(self._home, target)
-        module = None if found is None else self._modules.module(found[0])
-        if found is None or module is None:
+    @staticmethod
+    def _alike(
+        name: str, gathered: Gathered, functions: dict[str, FunctionSource], constants: Mapping[str, ast.expr]
+    ) -> bool:
+        """Whether what is gathered under `name` reads like what is there; what they name is compared name by name."""
+        mine: ast.AST | None = functions[name].node if name in functions else constants.get(name)
+        other = gathered.functions[name].node if name in gathered.functions else gathered.constants.get(name)
+        return mine is not None and other is not None and (mine is other or ast.dump(mine) == ast.dump(other))
+
+    def _is_import_of(self, target: str, name: str, gathered: Gathered) -> bool:
+        try:
+            where, inner = self._gatherer.find(self._home, target)
+        except Missing:
             return False
-        function = module.function(found[1])
-        if function is not None:
-            return name in gathered.functions and gathered.functions[name].node is function.node
-        return name in gathered.constants and gathered.constants[name] is module.constants.get(found[1])
+        module = self._gatherer.module(where)
+        function = None if module is None else module.function(inner)
+        if module is None or function is not None:
+            return function is not None and name in gathered.functions and gathered.functions[name].node is function.node
+        return name in gathered.constants and gathered.constants[name] is module.constants.get(inner)
 
     def result(self) -> Linked:
-        consulted = tuple(self._consulted.items())
-        if not self._foreign:
-            return Linked(self._module, consulted)
+        """The module with all that was taken, and why the rest was not."""
+        module, taken = self._module, self._taken
         made = replace(
-            self._module,
-            functions=(*self._functions.values(), *self._module.functions),
-            constants=self._constants,
+            module,
+            functions=(*taken.functions.values(), *module.functions),
+            constants={**taken.constants, **module.constants},
             imports=self._imports,
-            foreign=self._foreign,
+            star_imports=self._stars,
+            foreign=self._places,
+            members=taken.members,
+            unlinked=self._reasons,
         )
-        return Linked(made, consulted)
-
-
-def _alike(a: ast.AST, b: ast.AST) -> bool:
-    """Whether two pieces of code read the same; what they name is compared name by name."""
-    return a is b or ast.dump(a) == ast.dump(b)
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    """Every name that is read in `node`; parameters and local names among them."""
-    bound = {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-    bound |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    seen: set[str] = set()
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name) and inner.id not in bound and inner.id not in seen:
-            seen.add(inner.id)
-            yield inner.id
+        return Linked(made, tuple(self._gatherer.consulted.items()))

@@ -51,6 +51,12 @@ class Module:
     _broken: frozenset[int] = field(default=frozenset(), repr=False)
     foreign: Mapping[int, Span] = field(default_factory=dict, repr=False)
     """By item key: the place of the import that brought code of another file (`linking`)."""
+    members: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """By what `resolve` makes of `helpers.f`, where `helpers` is a module of the workspace: the name under which `f`
+    stands among the functions or constants."""
+    unlinked: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """By what `resolve` makes of a name of another file: why it could not be taken over from there. Empty where no
+    workspace was at hand."""
 
     @property
     def statements(self) -> tuple[ast.stmt, ...]:
@@ -89,6 +95,16 @@ class Module:
             if any(bound == name for bound, _ in parsed.facts.imports):
                 return item.span
         return NOWHERE
+
+    def import_targets(self, name: str) -> tuple[str, ...]:
+        """All that `name` is imported as, each once: several where imports stand in branches."""
+        found = (target for one in self._parsed for bound, target in one.facts.imports if bound == name)
+        return tuple(dict.fromkeys(found))
+
+    def star_span(self, base: str) -> Span:
+        """The statement that imports everything of `base`; `NOWHERE` where none does."""
+        places = (item.span for item, parsed in self._by_key.values() if base in parsed.facts.star_imports)
+        return next(places, NOWHERE)
 
     def parses(self, item: Item) -> bool:
         """Whether an item has any part in the module: one that CPython refuses has none."""

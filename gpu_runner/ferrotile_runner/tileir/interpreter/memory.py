@@ -49,6 +49,8 @@ class Memory:
     """The state of a run: what was noticed and printed, where garbage comes from."""
 
     random: np.random.Generator
+    zeros: bool = False
+    """Garbage is zero: what undetermined lanes are most often where they have no effect."""
     findings: dict[str, None] = field(default_factory=dict)
     printed: list[tuple[int, str]] = field(default_factory=list)
     """Block and text."""
@@ -67,6 +69,8 @@ class Memory:
     def garbage(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> Array:
         """Random elements for lanes whose value is not determined; finite for floats, so that differences
         show."""
+        if self.zeros:
+            return np.zeros(tuple(shape), dtype)
         if dtype == np.bool_:
             return self.random.integers(0, 2, tuple(shape)).astype(np.bool_)
         if is_float(dtype):

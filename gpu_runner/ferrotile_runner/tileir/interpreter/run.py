@@ -74,7 +74,8 @@ def run(
     cancel: threading.Event | None = None,
     at_once: int | None = None,
 ) -> RunResult:
-    """Runs `entry` on copies of the arrays. `grid` has up to three extents. `seed` fills undetermined lanes.
+    """Runs `entry` on copies of the arrays. `grid` has up to three extents. `seed` fills undetermined lanes,
+    a negative one with zeros.
     `at_once`: how many blocks run together, by default as many as fit; blocks that get in each other's way are run
     again one by one.
 
@@ -112,7 +113,7 @@ class _Launch:
 def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
     """Runs `size` blocks at once; also whether blocks got in each other's way."""
     entry, found = launch.entry, launch.origins
-    memory = Memory(np.random.default_rng(launch.seed))
+    memory = Memory(np.random.default_rng(abs(launch.seed)), zeros=launch.seed < 0)
     shared = found.loaded & found.written
     names = {
         word.name

@@ -4,6 +4,7 @@ work."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 
 from lsprotocol import types
 
@@ -20,8 +21,10 @@ from ferrotile_server.verdicts import RUNGS
 logger = logging.getLogger(__name__)
 
 
-def register(context: Context, publisher: Publisher, previews: Previews) -> None:
-    """Offer the life cycle and document synchronisation."""
+def register(
+    context: Context, publisher: Publisher, previews: Previews, start: Callable[[], Awaitable[None]]
+) -> None:
+    """Offer the life cycle and document synchronisation; `start` is awaited once the editor is ready."""
     server = context.server
 
     async def work(uri: str) -> None:
@@ -52,6 +55,7 @@ def register(context: Context, publisher: Publisher, previews: Previews) -> None
         _configure(context, options.get("settings") if isinstance(options, dict) else None)
 
     async def initialized(params: types.InitializedParams) -> None:
+        await start()
         if context.client.configuration:
             await fetch_settings()
 
@@ -82,12 +86,14 @@ def register(context: Context, publisher: Publisher, previews: Previews) -> None
         document = params.text_document
         context.documents.open(document.uri, document.version, document.text)
         scheduler.touch(document.uri, at_once=True)
+        context.renew_dependents(document.uri)
 
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
         document = params.text_document
         changes = [_change(c) for c in params.content_changes]
         if context.documents.change(document.uri, document.version, changes, context.client.encoding):
             scheduler.touch(document.uri)
+            context.renew_dependents(document.uri)
 
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
@@ -95,6 +101,7 @@ def register(context: Context, publisher: Publisher, previews: Previews) -> None
         publisher.clear(uri)
         previews.forget(uri)
         context.close(uri)
+        context.renew_dependents(uri)
 
     def shutdown(params: Json) -> None:
         context.progress.cancel_all()

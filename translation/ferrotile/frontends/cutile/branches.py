@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ferrotile.frontends.cutile.conversion import convert, operand
+from ferrotile.frontends.cutile.conversion import constant, convert, operand
 from ferrotile.frontends.cutile.environment import Context
 from ferrotile.frontends.cutile.merging import Leaf, parts, rebuilt, side_value, try_merge
 from ferrotile.frontends.cutile.values import (
@@ -99,11 +99,13 @@ def branch(
     ends: list[Terminator | None] = []
     variables: list[dict[str, Abstract]] = []
     places = frame.places
+    stored: set[str] = set()
     for statements, run in zip(sides, (then, otherwise), strict=True):
         frame.variables = dict(before)
         with ctx.builder.block(statements):
             frame.places = dict(places)
             ends.append(run())
+        stored.update(n for n, place in frame.places.items() if place is not places.get(n))
         variables.append(frame.variables)
     frame.variables = dict(before)
     leaves: list[Leaf] = []
@@ -114,12 +116,20 @@ def branch(
         for name in dict.fromkeys((*variables[0], *variables[1])):
             missing = Unusable("FT202", f"`{name}` may be undefined: it is set on one path only", ctx.header(span))
             a, b = (v.get(name, missing) for v in variables)
-            frame.variables[name] = try_merge(ctx, a, b, leaves, name, frame.places.get(name, span))
+            place = frame.places.get(name, span)
+            frame.variables[name] = try_merge(ctx, a, b, leaves, name, place, name in stored)
             _name_results(ctx, frame.variables[name], name)
+    elif ends[0] is not None:
+        # As in cuTile Python, the other branch is what follows the `if`.
+        idle = Block((), YIELD)
+        ctx.builder.append(If(condition, Block(tuple(sides[0]), ends[0]), idle, (), span))
+        for statement in sides[1]:
+            ctx.builder.append(statement)
+        frame.variables = variables[1]
+        return None
     else:
-        survivor = 0 if ends[0] is None else 1
-        for name, value in variables[survivor].items():
-            frame.variables[name] = _escape(ctx, value, before.get(name), leaves)
+        for name, value in variables[0].items():
+            frame.variables[name] = _escape(ctx, value, None if name in stored else before.get(name), leaves)
             _name_results(ctx, frame.variables[name], name)
     blocks = []
     for side, statements in enumerate(sides):
@@ -130,6 +140,19 @@ def branch(
         blocks.append(Block(tuple(statements), end))
     ctx.builder.append(If(condition, blocks[0], blocks[1], tuple(x.result for x in leaves), span))
     return after
+
+
+def returned_early(ctx: Context, value: Abstract) -> Abstract:
+    """The value of a helper whose `return` is not its end. Even where the path is known, cuTile Python has it from a
+    loop's `break`: that is a use of it, and a product with two uses is not contracted."""
+    leaves: list[Leaf] = []
+    escaped = _escape(ctx, value, None, leaves)
+    if not leaves:
+        return value
+    condition = constant(ctx, True, dtypes.BOOL, ())
+    ends = tuple(Block((), Terminator(End.YIELD, tuple(side_value(ctx, x, 0) for x in leaves))) for _ in range(2))
+    ctx.builder.append(If(condition, ends[0], ends[1], tuple(x.result for x in leaves), ctx.span))
+    return escaped
 
 
 def _name_results(ctx: Context, value: Abstract, name: str) -> None:

@@ -131,10 +131,19 @@ def _global(ctx: Context, dotted: str, made: Call) -> Abstract:
         spec = elementwise.OPERATORS[name]
         return spec.handler(ctx, bind(ctx, made, spec.parameters))
     if dotted.partition(".")[0] not in _LIBRARIES:
-        where = f"`{root.lstrip('.').replace('.', '/')}.py`" if root.strip(".") else "another file"
-        raise ctx.refused("FT205", f"`{name}` is defined in {where}, which is not looked into: define it in this file")
+        raise ctx.refused("FT205", _elsewhere(ctx, dotted))
     hint = f": use `ct.{name}`" if root in ("math", "numpy", "torch") and name in FUNCTIONS else ""
     raise ctx.refused("FT205", f"`{dotted}` is not supported in device code{hint}")
+
+
+def _elsewhere(ctx: Context, dotted: str) -> str:
+    """Why a function of another file cannot be called."""
+    root, _, name = dotted.rpartition(".")
+    reason = ctx.module.unlinked.get(dotted)
+    if reason is not None:
+        return f"`{name}` is not known: {reason}; define it in this file"
+    where = f"`{root.lstrip('.').replace('.', '/')}.py`" if root.strip(".") else "another file"
+    return f"`{name}` is defined in {where}, which is not looked into: define it in this file"
 
 
 def _device(ctx: Context, name: str, made: Call) -> Abstract:

@@ -11,7 +11,7 @@ from ferrotile.frontends.cutile.compile_time import comprehension, keyword_call,
 from ferrotile.frontends.cutile.conversion import tile_of
 from ferrotile.frontends.cutile.environment import Context, Poisoned
 from ferrotile.frontends.cutile.lint import message_of
-from ferrotile.frontends.cutile.names import check_exists, lookup, of_dotted
+from ferrotile.frontends.cutile.names import check_exists, lookup, member, of_dotted
 from ferrotile.frontends.cutile.operators import BINARY, compare_two, operate, unary
 from ferrotile.frontends.cutile.subscripts import subscript
 from ferrotile.frontends.cutile.values import (
@@ -86,6 +86,9 @@ def attribute_of(ctx: Context, base: Abstract, name: str) -> Abstract:
     """`base.name`."""
     match base:
         case Global(dotted=dotted):
+            linked = member(ctx, f"{dotted}.{name}")
+            if linked is not None:
+                return linked
             check_exists(ctx, f"{dotted}.{name}")
             found = of_dotted(f"{dotted}.{name}")
             if dotted == "cuda.tile" and isinstance(found, Global) and not _known(name):
@@ -164,7 +167,13 @@ def _chain(ctx: Context, left: Abstract, rest: list[tuple[ast.cmpop, ast.expr]])
     first = compare_two(ctx, op, left, right)
     if not more:
         return first
-    return branches.choose(ctx, first, lambda: _chain(ctx, right, more), lambda: first)
+    # cuTile Python evaluates a middle operand once for each of its comparisons: an atomic runs twice.
+    calls = any(isinstance(n, ast.Call) for n in ast.walk(comparator))
+
+    def rest_of_chain() -> Abstract:
+        return _chain(ctx, usable(ctx, comparator) if calls else right, more)
+
+    return branches.choose(ctx, first, rest_of_chain, lambda: first)
 
 
 def _bool_op(ctx: Context, node: ast.expr) -> Abstract:

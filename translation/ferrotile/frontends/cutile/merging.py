@@ -79,11 +79,13 @@ def alike(a: Aggregate, b: Aggregate) -> bool:
             return False
 
 
-def merge(ctx: Context, a: Abstract, b: Abstract, leaves: list[Leaf]) -> Abstract:
-    """One value for both paths; run-time parts become results, listed in `leaves`. Raises Mismatch."""
+def merge(ctx: Context, a: Abstract, b: Abstract, leaves: list[Leaf], stored: bool = False) -> Abstract:
+    """One value for both paths; run-time parts become results, listed in `leaves`. What is `stored` on a path is a
+    result even if it is one value: that is a use of it, and a product with two uses is not contracted. Raises
+    Mismatch."""
     match a, b:
         case (TupleOf() | Record() | DictOf(), TupleOf() | Record() | DictOf()) if alike(a, b):
-            return rebuilt(a, (merge(ctx, p, q, leaves) for p, q in zip(parts(a), parts(b), strict=True)))
+            return rebuilt(a, (merge(ctx, p, q, leaves, stored) for p, q in zip(parts(a), parts(b), strict=True)))
         case (Unusable() | Poison(), _):
             return a
         case (_, Unusable() | Poison()):
@@ -93,7 +95,7 @@ def merge(ctx: Context, a: Abstract, b: Abstract, leaves: list[Leaf]) -> Abstrac
                 return a
             ctx.pin(a.symbol, b.symbol)
             return Const(a.value, None, a.dtype or b.dtype)
-        case Tile(), Tile() if a.value.id == b.value.id:
+        case Tile(), Tile() if a.value.id == b.value.id and not (stored and a.type.dtype.is_float):
             return a
         case (Tile() | Const(), Tile() | Const()) if _numeric(a) and _numeric(b):
             return Tile(_leaf(ctx, a, b, leaves))
@@ -219,11 +221,13 @@ def after_loop(template: Abstract, results: Iterator[Value]) -> Abstract:
             return template
 
 
-def try_merge(ctx: Context, a: Abstract, b: Abstract, leaves: list[Leaf], name: str, span: Span) -> Abstract:
+def try_merge(
+    ctx: Context, a: Abstract, b: Abstract, leaves: list[Leaf], name: str, span: Span, stored: bool = True
+) -> Abstract:
     """`merge`, or a value that refuses its use; `span` is where the second value was assigned."""
     kept = len(leaves)
     try:
-        return merge(ctx, a, b, leaves)
+        return merge(ctx, a, b, leaves, stored)
     except Mismatch as mismatch:
         del leaves[kept:]
         return Unusable("FT207", path_message(name, mismatch), span)

@@ -68,6 +68,15 @@ def _stores(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
+def member(ctx: Context, dotted: str) -> Abstract | None:
+    """What an attribute of a module of the workspace stands for; None for any other dotted name."""
+    name = ctx.module.members.get(dotted)
+    if name is None:
+        return None
+    function = ctx.module.function(name)
+    return _module_constant(ctx, name) if function is None else _module_function(ctx, function)
+
+
 _HARMLESS = frozenset(("cuda.tile.function", "functools.wraps"))
 """Decorators that leave a function what it is, when a kernel calls it."""
 

@@ -305,7 +305,7 @@ def _returning_if(ctx: Context, node: ast.If, rest: Sequence[ast.stmt]) -> Abstr
             return run_side
 
         if isinstance(test, Const):
-            return side(node.body if branches.truth(ctx, test) else node.orelse)()
+            return branches.returned_early(ctx, side(node.body if branches.truth(ctx, test) else node.orelse)())
 
         def place() -> Span:
             return ctx.frame.places.get("$retval", ctx.span)

@@ -65,6 +65,16 @@ PADDING = MappingProxyType(
 WITH_ROUNDING = MappingProxyType({"exp": "exp_with_rounding", "tanh": "tanh_with_rounding"})
 """Functions whose approximate form is a separate unsafe one."""
 
+UNTYPED_TILES = frozenset(
+    [
+        "reduce", "scan", "insert", "pack", "unpack", "mmaf_scaled", "exti", "trunci", "bitcast", "iota", "permute",
+        "cat", "extract", "constant", "itof", "ftof", "ftoi",
+    ]
+)  # fmt: skip
+"""Operations whose result rustc or the JIT cannot type from the operands: their locals say the type."""
+UNTYPED_SCALARS = frozenset(["constant", "itof", "ftof", "ftoi"])
+"""The same of scalars: a literal, and `convert_scalar::<T>(x)`, whose type argument the JIT does not look at."""
+
 REDUCIBLE = frozenset(["f16", "bf16", "f32", "f64", "i32", "i64", "u32", "u64"])
 WIDE_INTEGERS = frozenset(["i8", "u8", "i32", "u32", "i64", "u64"])
 """Integers whose operators exist; 16-bit ones have functions only."""
