@@ -1,7 +1,7 @@
 """The Python files around a file: found by walking folders, read when they are needed, never imported.
 
-A project is bounded: at most `MOST_FILES` files in `MOST_FOLDERS` folders, nearest first, and none over
-`LARGEST_FILE` bytes. What is beyond is treated as if it were not there, so the translator refuses what it would need."""
+A project is bounded: at most `MOST_FILES` files in `MOST_FOLDERS` folders, nearest first, none over `LARGEST_FILE`
+bytes. What is beyond is treated as if it were not there, so the translator refuses what it would need."""
 
 from __future__ import annotations
 

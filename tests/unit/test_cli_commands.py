@@ -126,15 +126,16 @@ def test_pipe_has_no_colours() -> None:
     assert "\x1b" not in ferrotile("check", REFUSED).stdout
 
 
-def test_check_loads_neither_runner_nor_protocol_nor_tables() -> None:
+def test_check_loads_neither_compilers_nor_protocol_nor_tables() -> None:
     probe = (
         "import sys; from ferrotile_server.cli.main import main; main(['check', sys.argv[1]]);"
         "print(sorted({m.split('.')[0] for m in sys.modules}"
-        " & {'numpy', 'pygls', 'lsprotocol', 'ferrotile_runner', 'rich', 'cuda', 'torch'}))"
+        " & {'numpy', 'pygls', 'lsprotocol', 'rich', 'cuda', 'torch', 'subprocess'}"
+        " | {m for m in sys.modules if m.startswith('ferrotile_runner.')}))"
     )
     command = [sys.executable, "-c", probe, VECTOR_ADD]
     out = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=True, timeout=60).stdout
-    assert out.splitlines()[-1] == "[]"
+    assert out.splitlines()[-1] == "['ferrotile_runner.project']"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")

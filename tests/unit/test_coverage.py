@@ -196,12 +196,12 @@ import json, os, signal, sys, time
 sys.path[:0] = sys.argv[1:]
 from ferrotile_runner.workers import kernels
 class Worker(kernels.Worker):
-    def _entries(self, document, index, options):
+    def _entries(self, document, index, options, path):
         name = self._kernels(document)["kernels"][index]["name"]
         if name == "hangs": time.sleep(600)
         if name == "dies": os.kill(os.getpid(), signal.SIGKILL)
         if name == "raises": raise RecursionError("too deep")
-        return super()._entries(document, index, options)
+        return super()._entries(document, index, options, path)
 worker = Worker()
 for line in sys.stdin:
     print(json.dumps(kernels.reply(worker, json.loads(line))), flush=True)

@@ -68,7 +68,7 @@ def test_latency_of_a_load() -> None:
 def test_no_tma_where_the_author_says_so() -> None:
     rust = kernel("", ", allow_tma=False", ", allow_tma=False, latency=2").rust or ""
     assert rust.count("tma::Disabled") == 2
-    assert "Some(2),\n                tma::Disabled," in rust
+    assert "Some(2), tma::Disabled" in rust
 
 
 def test_the_safe_store_wins_over_a_hint_without_unsafe() -> None:

@@ -75,9 +75,9 @@ def _calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     lowered: list[str] = []
     real = ferrotile.translate.lower_kernel
 
-    def counted(module, kernel, signature):  # type: ignore[no-untyped-def]
+    def counted(module, kernel, signature, syntax):  # type: ignore[no-untyped-def]
         lowered.append(kernel.name)
-        return real(module, kernel, signature)
+        return real(module, kernel, signature, syntax)
 
     monkeypatch.setattr(ferrotile.translate, "lower_kernel", counted)
     return lowered

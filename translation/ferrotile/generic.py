@@ -76,12 +76,13 @@ def _attempt(
 
 
 def _instances(count: int) -> Iterator[tuple[DType, ...]]:
-    """All variables alike, then each beside others."""
-    for dtype in INSTANCES:
-        yield (dtype,) * count
-    if count > 1:
-        for start in range(len(INSTANCES)):
-            yield tuple(islice(cycle(INSTANCES), start, start + count))
+    """Each variable as each type; of two variables, both alike and each beside the types of the other."""
+    if count == 1:
+        yield from ((dtype,) for dtype in INSTANCES)
+        return
+    yield (INSTANCES[0],) * count
+    for start in range(len(INSTANCES)):
+        yield tuple(islice(cycle(INSTANCES), start, start + count))
 
 
 def _names(signature: Signature, groups: Mapping[str, str]) -> dict[str, str]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, fields, is_dataclass, replace
+from operator import is_
 from typing import TypeVar
 
+from ferrotile.program.dtypes import DType
+from ferrotile.program.ir import Value
 from ferrotile.rust.emit import Emitted
 from ferrotile.signatures.launch import Launches
 from ferrotile.syntax.document import Document, Item, ItemKind
@@ -39,13 +42,14 @@ class Places:
 class Shift:
     """Moves each span along with the place that it lies in."""
 
-    __slots__ = ("_after", "_before", "_delta", "_order")
+    __slots__ = ("_after", "_before", "_delta", "_names", "_order")
 
     def __init__(self, before: Places, after: Places) -> None:
         self._before = before
         self._after = after
         self._delta = after.own.start - before.own.start
         self._order: list[tuple[int, int, int]] | None = None
+        self._names: dict[type, tuple[str, ...]] = {}
 
     def of(self, value: T) -> T:
         """`value` with every span in it moved."""
@@ -55,23 +59,25 @@ class Shift:
         if isinstance(value, Span):
             return self._span(value)
         if isinstance(value, tuple):
-            return tuple([self._moved(v) for v in value])
-        if is_dataclass(value) and not isinstance(value, type):
-            changed = {}
-            for field in fields(value):
-                old = getattr(value, field.name)
-                new = self._moved(old)
-                if new is not old:
-                    changed[field.name] = new
-            return replace(value, **changed) if changed else value
-        return value
+            moved = tuple([self._moved(v) for v in value])
+            return value if all(map(is_, moved, value)) else moved
+        names = self._names.get(type(value))
+        if names is None:
+            names = self._names[type(value)] = _field_names(value)
+        changed = {}
+        for name in names:
+            old = getattr(value, name)
+            new = self._moved(old)
+            if new is not old:
+                changed[name] = new
+        return replace(value, **changed) if changed else value  # type: ignore[type-var]
 
     def _span(self, span: Span) -> Span:
         if span == NOWHERE:
             return span
         own = self._before.own
         if own.start <= span.start and span.end <= own.end:
-            return Span(span.start + self._delta, span.end + self._delta)
+            return span if not self._delta else Span(span.start + self._delta, span.end + self._delta)
         if self._order is None:
             pairs = zip(self._before.items, self._after.items, strict=True)
             self._order = sorted((b.start, b.end, a.start - b.start) for b, a in pairs)
@@ -79,7 +85,14 @@ class Shift:
         if at < 0 or span.end > self._order[at][1]:
             raise _Unplaced
         delta = self._order[at][2]
-        return Span(span.start + delta, span.end + delta)
+        return span if not delta else Span(span.start + delta, span.end + delta)
+
+
+def _field_names(value: object) -> tuple[str, ...]:
+    """The fields that can hold a span."""
+    if not is_dataclass(value) or isinstance(value, (type, Value, DType)):
+        return ()
+    return tuple(f.name for f in fields(value))
 
 
 class _Moved:
@@ -249,16 +262,22 @@ class Dependencies:
         own = _region(document, kernel.span)
         plain = id(kernel.item) in self._place
         others = self._others(kernel)
+        named = self._module.binding_of(kernel)
+        binding = Span(0, 0) if named is None else _region(document, Span(named.span.start, named.span.start))
         key = (
             kernel.name,
             document.data[own.start : own.end],
             kernel.span.start - own.start,
             None if plain else kernel.span.start - kernel.item.span.start,
             self._before[id(kernel.item)],
+            document.data[binding.start : binding.end],
             tuple([(o.item.digest, o.span.start < kernel.span.start) for o in others]),
             self._texts,
         )
-        return key, Places(own, (*self._spans, *[o.item.span for o in others]) if others else self._spans)
+        if not others and named is None:
+            return key, Places(own, self._spans)
+        comments = () if named is None else (binding,)
+        return key, Places(own, (*self._spans, *[o.item.span for o in others], *comments))
 
     def _others(self, kernel: FunctionSource) -> list[FunctionSource]:
         """The other plain kernels that this one may refer to, in file order."""

@@ -9,7 +9,8 @@ from functools import partial
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.frontends.cutile.discover import KERNEL, find_kernels
-from ferrotile.frontends.cutile.lower import lower_kernel
+from ferrotile.frontends.cutile.lint import Finding
+from ferrotile.frontends.cutile.lower import Lowered, lower_kernel
 from ferrotile.generic import generalise, has_scalar_variable, variables
 from ferrotile.passes.pipeline import run_passes
 from ferrotile.program.ir import Program
@@ -145,7 +146,8 @@ def _kernel(
         (),
     )
     try:
-        result = infer_signatures(module, source, launches(), partial(_valid, module, source))
+        lowering = _Lowering(module, source)
+        result = infer_signatures(module, source, launches(), lowering.valid)
         signatures = result.signatures
     except Exception:
         return (replace(empty, diagnostics=(_internal(source.name_span),)),), (None,)
@@ -154,55 +156,77 @@ def _kernel(
     kernels, emitted = [], []
     for signature in signatures:
         start = replace(empty, signature=signature, diagnostics=tuple(result.diagnostics))
-        kernel, text = _one(document, module, source, signature, options, start)
-        if text is not None:
-            kernel, text = _generic(document, module, source, signature, options, start) or (kernel, text)
+        kernel, text = _one(document, lowering, signature, options, start)
         kernels.append(kernel)
         emitted.append(text)
     return tuple(kernels), tuple(emitted)
 
 
-def _valid(module: Module, source: FunctionSource, signature: Signature) -> bool:
-    """Whether the kernel has no error that other assumptions may mend."""
-    return not any(d.code in _OF_SIGNATURES for d in lower_kernel(module, source, signature).diagnostics)
+class _Lowering:
+    """The front end on one kernel: each signature once, and what holds for all of them once."""
+
+    def __init__(self, module: Module, source: FunctionSource) -> None:
+        self._module, self.source = module, source
+        self._syntax: dict[int, list[Finding]] = {}
+        self._done: list[tuple[Signature, Lowered]] = []
+
+    def of(self, signature: Signature) -> Lowered:
+        """The kernel program; may raise `DTypeVariableError`."""
+        found = next((lowered for known, lowered in self._done if known is signature), None)
+        if found is None:
+            found = lower_kernel(self._module, self.source, signature, self._syntax)
+            self._done.append((signature, found))
+        return found
+
+    def valid(self, signature: Signature) -> bool:
+        """Whether the kernel has no error that other assumptions may mend."""
+        return not any(d.code in _OF_SIGNATURES for d in self.of(signature).diagnostics)
 
 
 def _one(
     document: Document,
-    module: Module,
-    source: FunctionSource,
+    lowering: _Lowering,
     signature: Signature,
     options: Options,
     start: KernelTranslation,
 ) -> tuple[KernelTranslation, Emitted | None]:
+    """The kernel for one signature: generic where it can be, else for the types given."""
+    source, before = lowering.source, start
     try:
-        lowered = lower_kernel(module, source, signature)
+        lowered = lowering.of(signature)
         start = replace(start, program=lowered.program, diagnostics=(*start.diagnostics, *lowered.diagnostics))
         if lowered.program is None or any(d.severity is Severity.ERROR for d in lowered.diagnostics):
             return start, None
         comments = _comments(document, source)
-        return translate_program(lowered.program, signature, options, comments, start)
+        generic = _generic(lowering, signature, options, comments, before)
+        return generic or translate_program(lowered.program, signature, options, comments, start)
     except Exception:
         return replace(start, diagnostics=(*start.diagnostics, _internal(source.name_span))), None
 
 
 def _generic(
-    document: Document,
-    module: Module,
-    source: FunctionSource,
+    lowering: _Lowering,
     signature: Signature,
     options: Options,
+    comments: Sequence[tuple[Span, str]],
     start: KernelTranslation,
 ) -> tuple[KernelTranslation, Emitted] | None:
     """The kernel with type parameters for arrays of unknown element type, where it is the same for all of them."""
 
+    named: frozenset[int] = frozenset()
+
     def instance(candidate: Signature) -> tuple[str, tuple[KernelTranslation, Emitted]] | None:
-        program = lower_kernel(module, source, candidate).program
+        nonlocal named
+        program = lowering.of(candidate).program
         if program is None or has_scalar_variable(program):
             return None
         one = replace(start, signature=candidate, program=program)
-        kernel, text = translate_program(program, candidate, options, _comments(document, source), one)
-        return None if text is None else (text.text, (kernel, text))
+        kernel, text = translate_program(program, candidate, options, comments, one, named)
+        if text is None:
+            return None
+        # Lines of equal texts break alike: the next instance starts with what this one found.
+        named = text.named
+        return text.text, (kernel, text)
 
     try:
         found = generalise(signature, instance)
@@ -235,14 +259,15 @@ def translate_program(
     options: Options,
     comments: Sequence[tuple[Span, str]],
     start: KernelTranslation,
+    named: frozenset[int] = frozenset(),
 ) -> tuple[KernelTranslation, Emitted | None]:
-    """Passes and emission of one kernel, added to `start`."""
+    """Passes and emission of one kernel, added to `start`; `named` as for `emit`."""
     try:
         plan = run_passes(program, signature, options)
         start = replace(start, diagnostics=(*start.diagnostics, *hint_notes(program.hints), *plan.diagnostics))
         if plan.refused:
             return start, None
-        text = emit(plan, comments)
+        text = emit(plan, comments, named)
     except Unsupported as refusal:
         span = refusal.span if refusal.span != NOWHERE else program.name_span
         found = Diagnostic(refusal.code, Severity.ERROR, refusal.message, span)

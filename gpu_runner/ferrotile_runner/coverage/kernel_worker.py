@@ -24,10 +24,13 @@ START_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file that was read; `name` is for people."""
+    """A file that was read; `name` is for people. `path`: where it lies among the files of its project, and `around`
+    a digest of these; both are empty for a text that stands alone."""
 
     name: str
     text: str
+    path: str = ""
+    around: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class KernelWorker:
         return read.mapping(found["report"]), found["broken"] is True
 
     def _subject(self, text: Text, index: int) -> dict[str, object]:
-        return {"text": text.text, "file": text.name, "index": index, "options": self._options}
+        return {"text": text.text, "file": text.name, "path": text.path, "index": index, "options": self._options}
 
     def _call(self, method: str, params: Mapping[str, object]) -> Mapping[str, object]:
         try:

@@ -106,7 +106,7 @@ class _Run:
     def _translate(self, worker: KernelWorker, item: tuple[int, Text]) -> None:
         at, text = item
         self._say(text.name)
-        found = self._known("file", text.text)
+        found = self._known("file", text)
         if found is not None:
             kernels = [read.mapping(k) for k in read.items(found["kernels"])]
             listed = [(read.text(k["name"]), read.integer(k["line"])) for k in kernels]
@@ -119,13 +119,13 @@ class _Run:
                 return self._step()
             listed, self.problems[at] = list(answer.kernels), answer.problems
             kept = {"kernels": [{"name": n, "line": line} for n, line in listed], "problems": list(answer.problems)}
-            self.store.put((self._options, "file", text.text), as_json(kept))
+            self.store.put(self._key("file", text), as_json(kept))
         self.rows[at] = [self._row(worker, text, i, name, line) for i, (name, line) in enumerate(listed)]
         return self._step()
 
     def _row(self, worker: KernelWorker, text: Text, index: int, name: str, line: int) -> KernelRow:
         row = KernelRow(text.name, name, line, index, ())
-        known = self._known(str(index), text.text)
+        known = self._known(str(index), text)
         if known is not None:
             return replace(row, entries=tuple(_entry(e, text.name) for e in read.items(known["entries"])))
         try:
@@ -183,12 +183,15 @@ class _Run:
         self._keep(texts[at], row)
         self._step()
 
-    def _known(self, what: str, text: str) -> Mapping[str, object] | None:
-        return None if self.settings.fresh else self.store.get((self._options, what, text))
+    def _known(self, what: str, text: Text) -> Mapping[str, object] | None:
+        return None if self.settings.fresh else self.store.get(self._key(what, text))
+
+    def _key(self, what: str, text: Text) -> tuple[str, ...]:
+        return self._options, what, text.text, *((text.path, text.around) if text.path else ())
 
     def _keep(self, text: Text, row: KernelRow) -> None:
         entries = [{"report": e.report, "rust": e.rust, "tried": sorted(e.tried)} for e in row.entries]
-        self.store.put((self._options, str(row.index), text.text), as_json({"entries": entries}))
+        self.store.put(self._key(str(row.index), text), as_json({"entries": entries}))
 
     def _begin(self, total: int) -> None:
         self._done, self._total = 0, total

@@ -42,7 +42,9 @@ def proved(session: Session, subject: Subject) -> str:
         difference = str(proof.difference) if proof.difference is not None else proof.reason
         without = f" (facts that the prover cannot read: {'; '.join(unread)})" if unread else ""
         raise RungFailure("FT504", f"{difference}{without}", subject.kernel.name_span)
-    lines = [f"assuming {'; '.join(proof.hypotheses_used)}"] if proof.hypotheses_used else []
+    # What the Rust launch rests on belongs to the claim, even where the proof of one block needs none of it.
+    assumed = tuple(dict.fromkeys((*proof.hypotheses_used, *rust.hypotheses)))
+    lines = [f"assuming {'; '.join(assumed)}"] if assumed else []
     lines += [f"by {'; '.join(proof.lemmas)}"] if proof.lemmas else []
     return "\n".join(lines)
 
@@ -63,9 +65,11 @@ def hypotheses_of(signature: Signature, rust: RustEntry) -> tuple[Hypotheses, tu
         except HypothesisError:
             unread.append(text)
     known += [f"bid.{axis} = 0" for axis in unit_axes(signature, rust)]
-    changed = any(_RENAMED.fullmatch(text) or text.startswith("python bid.") for text in rust.hypotheses)
-    if signature.grid is not None and not changed:
-        known += [f"grid.{axis} = {_grid_text(f)}" for axis, f in zip("xyz", signature.grid, strict=False) if f]
+    names = {m[1]: m[2] for text in rust.hypotheses if (m := _RENAMED.fullmatch(text))}
+    split = any(text.startswith("python bid.") for text in rust.hypotheses)
+    if signature.grid is not None and not split:
+        axes = zip("xyz", signature.grid, strict=False)
+        known += [f"grid.{names.get(axis, axis)} = {_grid_text(factors)}" for axis, factors in axes if factors]
     return parse(dict.fromkeys(known)), tuple(unread)
 
 

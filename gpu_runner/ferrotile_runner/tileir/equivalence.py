@@ -72,6 +72,8 @@ class _Context:
         self.rewriter = Rewriter(self.store, Arithmetic(self.store, self.facts))
         self.rust_blocks = {axis: self.block(axis) for axis in "xyz"}
         self.python_blocks = {axis: self.python_block(axis) for axis in "xyz"}
+        self.rust_grids = {axis: self.store.term("grid", axis) for axis in "xyz"}
+        self.python_grids = {axis: self.python_grid(axis) for axis in "xyz"}
         for symbol, tile in hypotheses.extent_leq:
             made = self.store.term("cdiv", "", (self.extent(symbol), self.store.const(tile)))
             self.facts.equal[made] = self.store.const(1)
@@ -92,6 +94,15 @@ class _Context:
     def python_block(self, axis: str) -> Term:
         found = self.hypotheses.python_axes.get(axis)
         return self.rust_blocks[axis] if found is None else self.expression(found)
+
+    def python_grid(self, axis: str) -> Term:
+        """The size of a renamed axis is the Rust axis's; of a split one it has a name of its own."""
+        found = self.hypotheses.python_axes.get(axis)
+        if found is None:
+            return self.rust_grids[axis]
+        if isinstance(found, Name) and found.text.startswith("bid."):
+            return self.rust_grids[found.text[4:]]
+        return self.store.term("grid", f"python {axis}")
 
     def extent(self, symbol: str | int) -> Term:
         known = self.hypotheses.extents.get(symbol) if isinstance(symbol, str) else symbol
@@ -252,6 +263,7 @@ def _evaluate(context: _Context, python: Entry, rust: Entry, known: Known) -> Si
     setting = Setting(
         context.rewriter,
         context.rust_blocks,
+        context.rust_grids,
         by_pointer=known.pointers,
         shared=known.shared,
         orders=known.orders,
@@ -261,6 +273,7 @@ def _evaluate(context: _Context, python: Entry, rust: Entry, known: Known) -> Si
     setting = Setting(
         context.rewriter,
         context.python_blocks,
+        context.python_grids,
         by_pointer=known.pointers,
         shared=known.shared,
         paddings=right.trace.paddings,

@@ -50,6 +50,8 @@ class Setting:
     rewriter: Rewriter
     blocks: Mapping[str, Term]
     """Block ids by axis, as terms."""
+    grids: Mapping[str, Term]
+    """Numbers of blocks by axis."""
     by_pointer: frozenset[Term] = frozenset()
     """Arrays that one of the programs addresses by pointers."""
     paddings: Mapping[PadKey, str | None] = field(default_factory=dict)
@@ -154,7 +156,7 @@ class Program:
                     self.bind(operation, value, self.setting.blocks[axis])
             case "get_num_tile_blocks":
                 for axis, value in zip("xyz", operation.results, strict=True):
-                    self.bind(operation, value, store.term("grid", axis))
+                    self.bind(operation, value, self.setting.grids[axis])
             case "make_tensor_view" | "get_index_space_shape" | "get_tensor_shape":
                 self.view(operation)
             case "make_partition_view" | "make_strided_view" | "make_gather_scatter_view":

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import groupby, islice, permutations
 from typing import TYPE_CHECKING
 
-from ferrotile_runner.tileir import effects, exits, stretches
+from ferrotile_runner.tileir import effects, exits, single, stretches
 from ferrotile_runner.tileir.counting import Carried, Counter, counter_of, flag_of
 from ferrotile_runner.tileir.exits import Leaf, Tree
 from ferrotile_runner.tileir.memory import Before, LoopFrame, Marker
@@ -28,8 +28,8 @@ def run(program: Program, operation: Operation) -> None:
     """Binds the results and writes the effects of a loop."""
     if operation.flag("unsigned"):
         raise Unsupported("an unsigned loop", operation.location)
-    if operation.name == "for" and _runs_once(program, operation):
-        _once(program, operation)
+    if operation.name == "for" and single.is_persistent_once(program, operation):
+        single.once(program, operation)
         return
     loop = Loop(program, operation)
     few = stretches.trips(loop.bounds) if loop.bounds else None
@@ -37,52 +37,6 @@ def run(program: Program, operation: Operation) -> None:
         loop.run()
     else:
         stretches.few(loop, stretches.Part(loop.initial, loop.entered, loop.bounds, None, last=True), few)
-
-
-def _runs_once(program: Program, operation: Operation) -> bool:
-    """From the block id in steps of the grid's size up to the grid's size (H3)."""
-    lower, upper, step = (program.term(operation.one(role)) for role in ("lower", "upper", "step"))
-    grid = program.rewriter.integers.facts.grid
-    if lower.op != "bid" or not isinstance(lower.data, str) or not step.is_op("grid", lower.data):
-        return False
-    if upper not in grid.get(lower.data, ()):
-        return False
-    return program.store.use(f"grid.{lower.data} is the number of tiles: the persistent loop runs once")
-
-
-def _once(program: Program, operation: Operation) -> None:
-    """A loop that runs once, or a `loop` that always breaks: its body in the place of it (C6)."""
-    region = operation.regions[0]
-    arguments = region.arguments
-    ending = _STOP
-    if operation.name == "for":
-        program.values[arguments[0].number] = program.term(operation.one("lower"))
-        arguments, ending = arguments[1:], _ROUND
-    for argument, start in zip(arguments, operation.named["initial"], strict=True):
-        if isinstance(argument.type, TokenType):
-            program.tokens[argument.number] = program.token(start)
-        else:
-            program.values[argument.number] = program.term(start)
-    _bind_round(program, operation, program.region(region), ending)
-
-
-def _bind_round(program: Program, operation: Operation, tree: Tree, ending: frozenset[str]) -> None:
-    """What the one round passes on is what the loop gives."""
-    if not exits.kinds(tree) <= ending:
-        raise Unsupported("an early exit from a loop that runs once", operation.location)
-    for place, result in enumerate(operation.results):
-        if isinstance(result.type, TokenType):
-            program.tokens[result.number] = _common(tree, ending, place)
-            continue
-        value = exits.merged(program.rewriter, tree, ending, place)
-        if value is None:
-            raise Unsupported("a loop that passes on too little", operation.location)
-        program.bind(operation, result, value)
-
-
-def _common(tree: Tree, wanted: frozenset[str], place: int) -> Before:
-    found = [leaf.tokens[place] or frozenset() for leaf in exits.leaves(tree) if leaf.kind in wanted]
-    return frozenset[int | Marker].intersection(*found) if found else frozenset()
 
 
 class Loop:
@@ -142,7 +96,7 @@ class Loop:
             if exits.kinds(tree) <= _STOP and self.counter is None:
                 trace.rollback(mark, memory)
                 program.depth, program.nesting = program.depth - 1, nesting
-                _once(program, self.operation)
+                single.once(program, self.operation)
                 return never
             again = self.learn(tree, mark[0])
             if self.flag is not None and value_of(self.initial[self.flag]) != 0:
@@ -178,10 +132,6 @@ class Loop:
             return made
         self.program.values[result] = self.program.rewriter.connective("ori", (before, made), ())
         return self.program.values[result]
-
-    def bind_round(self, tree: Tree, ending: frozenset[str]) -> None:
-        """What a single round passes on is what the loop gives."""
-        _bind_round(self.program, self.operation, tree, ending)
 
     def current(self) -> list[Term]:
         """What a round starts from."""
@@ -271,9 +221,6 @@ class Loop:
         current = {k: program.values[self.arguments[k].number] for k in self.slots}
         self.next = {k: self.value(tree, k) for k in self.slots}
         before = (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, dict(self.entering))
-        for k, value in self.next.items():
-            if value is current[k] and k not in self.special() and k not in self.fixed and k not in self.dead:
-                self.fixed[k] = self.initial[k]
         self.written |= {base for base, _ in trace.effects[start:]}
         for k, entering in self.entering.items():
             passed = [leaf.tokens[k] or frozenset() for leaf in exits.leaves(tree) if leaf.kind in _ROUND]
@@ -286,6 +233,9 @@ class Loop:
             self.flag = flag_of(tree, carried, self.moving(), paths)
         if not self.counted and self.counter is None:
             self.counter = counter_of(program.rewriter, tree, carried, paths)
+        for k, value in self.next.items():
+            if value is current[k] and k not in self.special() and k not in self.fixed and k not in self.dead:
+                self.fixed[k] = self.initial[k]
         if before == (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, self.entering):
             self.bury(start)
         after = (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, dict(self.entering))
@@ -390,6 +340,10 @@ class Loop:
             result = self.operation.results[k]
             if k in self.fixed and (self.counted or self.counter is not None or self.out(k) in {None, self.fixed[k]}):
                 program.values[result.number] = self.fixed[k]
+                self.given.add(k)
+                continue
+            if k == self.flag and value_of(self.next[k]) == 0:
+                program.values[result.number] = self.next[k]
                 self.given.add(k)
                 continue
             place: int | str = self.order.index(k) if k in self.order else "stopped" if k == self.flag else "count"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ferrotile_runner.tileir import branches, exits, shapes
+from ferrotile_runner.tileir import branches, exits, shapes, single
 from ferrotile_runner.tileir.counting import Counter, is_invariant
 from ferrotile_runner.tileir.memory import Before
 from ferrotile_runner.tileir.model import TokenType
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ferrotile_runner.tileir.loops import Loop
 
 Bounds = tuple[Term, ...]
-_ENDS = frozenset({"continue", "end", "break"})
+_ENDS = single.ROUND | single.STOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,5 +138,5 @@ def few(loop: Loop, part: Part, count: int) -> Term:
     for k, token in part.entering.items():
         program.tokens[loop.arguments[k].number] = token
     tree = program.region(loop.region)
-    loop.bind_round(tree, _ENDS)
+    single.bind_round(program, loop.operation, tree, _ENDS)
     return exits.taken(program.rewriter, tree, frozenset({"break"}))

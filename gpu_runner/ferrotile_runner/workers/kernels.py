@@ -2,11 +2,13 @@
 2.0 object a line on stdin, one answer a line on stdout. The packages of ferrotile are imported from the ROOT folders.
 
 - `kernels` {text} -> {kernels: [{name, line}], problems: [message]}
-- `translate` {text, file, index, options} -> {entries: [{report, rust}]}, a report being `kernels[i]` of the schema
-- `climb` {text, file, index, options, entry, rung, types} -> {report, broken}; `types` has rustc's errors about the
-  entry where they are known, else null. Runs the compilers, and the kernel's part of the file in one of them.
+- `translate` {text, file, path, index, options} -> {entries: [{report, rust}]}, a report being `kernels[i]` of the
+  schema
+- `climb` {text, file, path, index, options, entry, rung, types} -> {report, broken}; `types` has rustc's errors about
+  the entry where they are known, else null. Runs the compilers, and the kernel's part of the file in one of them.
 
-`index` counts the text's kernels. Compilers stay warm. Whoever waits too long for an answer kills this process.
+`index` counts the text's kernels; `path` is where the text lies among the files of its project, or empty. Compilers
+stay warm. Whoever waits too long for an answer kills this process.
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ferrotile.relocate import Cache
     from ferrotile.syntax.document import Document
-    from ferrotile.translation import KernelTranslation, Options
+    from ferrotile.translate import DocumentTranslation
+    from ferrotile.translation import Options
 
+    from ferrotile_runner.project import Projects
     from ferrotile_runner.session import Session
 
 INTERNAL_ERROR = -32603
@@ -40,6 +45,7 @@ class Worker:
         self._cache: Cache | None = None
         self._session: Session | None = None
         self._kernel: tuple[str, int] | None = None
+        self._projects: Projects | None = None
 
     def answer(self, method: str, params: Mapping[str, object]) -> dict[str, object]:
         text, index = str(params["text"]), params.get("index", 0)
@@ -48,14 +54,14 @@ class Worker:
         if method == "kernels":
             return self._kernels(document)
         options = _options(params["options"])
-        file = str(params["file"])
+        file, path = str(params["file"]), str(params["path"])
         if method == "translate":
-            return {"entries": self._translate(document, index, options, file)}
+            return {"entries": self._translate(document, index, options, file, path)}
         assert method == "climb"
         if self._kernel != (text, index) and self._session is not None:
             self._session.forget()
         self._kernel = text, index
-        return self._climb(document, index, options, file, params)
+        return self._climb(document, index, options, file, path, params)
 
     def _open(self, text: str) -> Document:
         from ferrotile.relocate import Cache
@@ -78,18 +84,29 @@ class Worker:
         found = [{"name": f.name, "line": document.lines.line_of(f.name_span.start) + 1} for f in find_kernels(module)]
         return {"kernels": found, "problems": problems}
 
-    def _entries(self, document: Document, index: int, options: Options) -> tuple[KernelTranslation, ...]:
+    def _entries(self, document: Document, index: int, options: Options, path: str) -> DocumentTranslation:
         from ferrotile.translate import translate_document
 
-        return translate_document(document, options, self._cache, only=index).kernels
+        from ferrotile_runner.project import Projects
 
-    def _translate(self, document: Document, index: int, options: Options, file: str) -> list[dict[str, object]]:
+        if self._projects is None:
+            self._projects = Projects()
+        around = self._projects.around(Path(path)) if path else None
+        if around is None:
+            return translate_document(document, options, self._cache, only=index)
+        return translate_document(
+            document, options, self._cache, only=index, workspace=around.workspace, name=around.name
+        )
+
+    def _translate(
+        self, document: Document, index: int, options: Options, file: str, path: str
+    ) -> list[dict[str, object]]:
         from ferrotile_runner.report import Rung, kernel_json, kernel_report
         from ferrotile_runner.rungs.translated import translated
 
         # Of the processor: the time on the wall depends on how busy the machine is.
         started = time.process_time()
-        kernels = self._entries(document, index, options)
+        kernels = self._entries(document, index, options, path).kernels
         ms = (time.process_time() - started) * 1e3 / max(1, len(kernels))
         made: list[dict[str, object]] = []
         for kernel in kernels:
@@ -99,7 +116,7 @@ class Worker:
         return made
 
     def _climb(
-        self, document: Document, index: int, options: Options, file: str, params: Mapping[str, object]
+        self, document: Document, index: int, options: Options, file: str, path: str, params: Mapping[str, object]
     ) -> dict[str, object]:
         from ferrotile_runner.report import kernel_json
         from ferrotile_runner.session import Session
@@ -111,11 +128,19 @@ class Worker:
             self._session = Session(locate())
         session, entry, rung, types = self._session, params["entry"], str(params["rung"]), params["types"]
         assert isinstance(entry, int)
-        kernel = self._entries(document, index, options)[entry]
+        translated = self._entries(document, index, options, path)
+        kernel = translated.kernels[entry]
         if isinstance(types, list) and kernel.rust is not None:
             session.know_types(kernel.rust, [RustDiagnostic(**d) for d in types])
         report = verify_kernel(
-            document, kernel, (rung,), session.toolchain, target=options.target, session=session, file=file
+            document,
+            kernel,
+            (rung,),
+            session.toolchain,
+            target=options.target,
+            session=session,
+            module=translated.module,
+            file=file,
         )
         return {"report": kernel_json(report), "broken": report.rungs[rung].broken}
 

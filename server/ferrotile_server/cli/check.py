@@ -6,12 +6,13 @@ import sys
 from collections import Counter
 
 from ferrotile.diagnostics.model import Severity
+from ferrotile.signatures.describe import describe_signature
 
 from ferrotile_server.cli.arguments import Arguments
-from ferrotile_server.cli.output import plural, stdout_style
+from ferrotile_server.cli.output import Style, plural, stdout_style
 from ferrotile_server.cli.paths import read_sources
-from ferrotile_server.cli.places import render
-from ferrotile_server.cli.translating import application, translate_sources
+from ferrotile_server.cli.places import line_and_column, render
+from ferrotile_server.cli.translating import Translated, application, translate_sources
 
 COUNTED = (
     (Severity.ERROR, "error"),
@@ -19,6 +20,22 @@ COUNTED = (
     (Severity.INFORMATION, "note"),
     (Severity.HINT, "hint"),
 )
+
+
+def _print_signatures(translated: Translated, style: Style) -> None:
+    """What each kernel's arguments are taken to be, and where that is known from."""
+    source = translated.source
+    for kernel in translated.kernels:
+        line, _ = line_and_column(source.text, kernel.name_span)
+        head = f"{source.name}:{line}: {style.bold(kernel.name)}"
+        if kernel.signature is None:
+            print(f"{head}: the signature is not known")
+            continue
+        rows = describe_signature(kernel.signature)
+        part, what = max(len(row.part) for row in rows), max(len(row.what) for row in rows)
+        print(head)
+        for row in rows:
+            print(f"  {row.part:{part}}  {row.what:{what}}  {style.dim(row.origin)}")
 
 
 def run(arguments: Arguments) -> int:
@@ -37,6 +54,8 @@ def run(arguments: Arguments) -> int:
         for translated in checked:
             for diagnostic in translated.diagnostics:
                 print(render(translated.source.name, translated.source.text, diagnostic, style))
+            if arguments.verbose:
+                _print_signatures(translated, style)
         kernels = sum(len(translated.names) for translated in checked)
         found = ", ".join(plural(counts[s], noun) for s, noun in COUNTED if counts[s])
         print(f"{plural(kernels, 'kernel')} in {plural(len(checked), 'file')}: {found or 'no findings'}")

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from ferrotile.translation import Options
 from ferrotile_runner.coverage.kernel_worker import Text
 from ferrotile_runner.coverage.measure import Measured, Progress, Settings, measure
 from ferrotile_runner.coverage.rows import KernelRow
 from ferrotile_runner.coverage.summary import Unsafe, summarise, to_json, unsafe_of
+from ferrotile_runner.project import Projects
 from ferrotile_runner.report import Rung, RungStatus
 from ferrotile_runner.toolchain import locate
 
@@ -74,7 +76,12 @@ def run(arguments: Arguments) -> int:
         if split_node(path)[1] is not None:
             raise PathError(f"{path}: coverage counts whole files; name the file alone")
     sources, unreadable = read_sources(arguments.paths)
-    texts = [Text(source.name, source.text) for source in sources]
+    projects = Projects()
+    paths = [Path(os.path.abspath(source.path)) for source in sources]
+    texts = [
+        Text(source.name, source.text, path.as_posix(), projects.digest(path).hex())
+        for source, path in zip(sources, paths, strict=True)
+    ]
     unsafe = "proved" if arguments.unsafe == "both" else arguments.unsafe
     options = Options(target=arguments.target, unsafe=unsafe, checks=arguments.checks)
     above = tuple(rung for rung in arguments.rungs if rung != Rung.TRANSLATED)

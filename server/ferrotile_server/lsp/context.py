@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -80,6 +81,16 @@ class Context:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.renew, (uri,))
 
+    def threadsafe(self, call: Callable[[], None]) -> Callable[[], None]:
+        """`call`, for another thread to have done on the event loop."""
+        loop = asyncio.get_running_loop()
+
+        def later() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop may have ended
+                loop.call_soon_threadsafe(call)
+
+        return later
+
     def renew(self, uris: Iterable[str] | None = None) -> None:
         """Other files changed: analyse these open documents anew, without `uris` all of them."""
         for uri in [f.uri for f in self.documents] if uris is None else tuple(uris):
@@ -105,6 +116,14 @@ class Context:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+    async def granted(self, request: Awaitable[object]) -> bool:
+        """Whether the editor grants a request, within 10 s."""
+        try:
+            await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(request)), 10)
+        except Exception:
+            return False
+        return True
 
     async def ask(self, request: Awaitable[object]) -> object | None:
         """A request to the editor; None where it refuses, fails or is silent for 10 s."""

@@ -52,8 +52,12 @@ def element_strides(space: Space, accesses: Sequence[Access]) -> dict[int, int]:
 
 
 def _one_to_one(space: Space, store: _Elements) -> bool:
-    known = determined(space, store.access, store.index, store.lanes)
-    return known >= {*store.lanes, *(f"bid{k}" for k in space.many)}
+    """Whether neither two blocks nor two lanes of one store write one element."""
+    blocks = determined(space, store.access, store.index, store.lanes)
+    # The lanes of one store have its scalars in common, also those that come from memory.
+    inside = [Affine(0, tuple(t for t in form.terms if t[0] in store.lanes)) for form in store.index]
+    lanes = determined(space, store.access, inside, store.lanes)
+    return blocks >= {f"bid{k}" for k in space.many} and lanes >= store.lanes.keys()
 
 
 def _apart(space: Space, a: _Elements, b: _Elements) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
+from ferrotile.passes.affine import non_negative
 from ferrotile.passes.expansions import expand
+from ferrotile.passes.remainders import python_remainder
 from ferrotile.passes.returns import structure_returns
 from ferrotile.passes.uses import definitions, eliminate_dead, loop_ends, next_id, rewrite, substitute
 from ferrotile.program.dtypes import BOOL, I32
@@ -13,15 +17,24 @@ from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, 
 from ferrotile.program.types import TileType, ViewType
 
 _EXACT_FLOAT = 1 << 24
+_PREDICATES: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
+    {
+        "equal": operator.eq,
+        "not_equal": operator.ne,
+        "less_than": operator.lt,
+        "less_than_or_equal": operator.le,
+        "greater_than": operator.gt,
+        "greater_than_or_equal": operator.ge,
+    }
+)
 
 
 def legalise(program: Program) -> Program:
     """The same kernel in forms the target has."""
     program = eliminate_dead(program)
     program = expand(_pinned(program))
-    program = _fold_constants(program)
+    program = _fold_constants(_simple_remainder(program))
     program = _count_tiles(program)
-    program = _simple_remainder(program)
     program = _drop_empty_loops(program)
     program = _without_break_in_for(structure_returns(program))
     program = replace(program, body=_flatten_jumps(program.body))
@@ -50,10 +63,29 @@ def _pinned(program: Program) -> Program:
 
 
 def _fold_constants(program: Program) -> Program:
-    """Reshapes and broadcasts of constants, and small integer constants made floats, are constants."""
+    """Reshapes and broadcasts of constants, small integer constants made floats, and comparisons of integer constants
+    are constants; `x xor false` is x."""
     defined: dict[int, Statement] = dict(definitions(program.body))
+    same: dict[int, Value] = {}
+
+    def compared(s: Operation) -> Operation | None:
+        a, b = (_constant_value(v, defined) for v in s.operands)
+        predicate = _PREDICATES.get(str(s.attribute("predicate")))
+        kind = s.operands[0].type
+        if a is None or b is None or predicate is None or not isinstance(kind, TileType) or kind.dtype.is_float:
+            return None
+        return replace(s, opcode="constant", operands=(), attributes=(("value", predicate(a, b)),))
 
     def fold(s: Statement) -> Sequence[Statement]:
+        if isinstance(s, Operation) and s.opcode == "cmpi":
+            known = compared(s)
+            if known is not None:
+                defined[s.result.id] = known
+            return (known or s,)
+        if isinstance(s, Operation) and s.opcode == "xori":
+            for value, other in (s.operands, s.operands[::-1]):
+                if _constant_value(other, defined) is False:
+                    same[s.result.id] = value
         if not isinstance(s, Operation) or s.opcode not in ("reshape", "broadcast", "itof"):
             return (s,)
         number = _constant_value(s.operands[0], defined)
@@ -68,7 +100,7 @@ def _fold_constants(program: Program) -> Program:
         defined[s.result.id] = folded
         return (folded,)
 
-    return replace(program, body=rewrite(program.body, fold))
+    return replace(program, body=substitute(rewrite(program.body, fold), same))
 
 
 def _count_tiles(program: Program) -> Program:
@@ -119,25 +151,13 @@ def _number(value: Value, defined: Mapping[int, Statement], program: Program) ->
 
 def _simple_remainder(program: Program) -> Program:
     """Python's `%` of two numbers that are not negative is the plain remainder."""
-    from ferrotile.passes.affine import non_negative
-
     defined = definitions(program.body)
 
     def simplify(s: Statement) -> Sequence[Statement]:
-        if not isinstance(s, Operation) or s.opcode != "select" or len(s.operands) != 3:
+        source = python_remainder(s, defined)
+        if source is None or not all(non_negative(v, defined) for v in source.operands):
             return (s,)
-        _, fixed, plain = s.operands
-        source, add = defined.get(plain.id), defined.get(fixed.id)
-        if (
-            isinstance(source, Operation)
-            and isinstance(add, Operation)
-            and source.opcode == "remi"
-            and add.opcode == "addi"
-            and {v.id for v in add.operands} == {plain.id, source.operands[1].id}
-            and all(non_negative(v, defined) for v in source.operands)
-        ):
-            return (replace(source, results=s.results),)
-        return (s,)
+        return (replace(source, results=s.results),)
 
     return replace(program, body=rewrite(program.body, simplify))
 

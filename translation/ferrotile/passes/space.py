@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from ferrotile.passes.affine import Affine, affine
+from ferrotile.passes.remainders import python_remainder
 from ferrotile.passes.uses import definitions, regions
 from ferrotile.program.ir import Block, For, If, Loop, Operation, Program, Statement, Value
 from ferrotile.signatures.model import GridFactor, Signature
@@ -121,15 +122,8 @@ class Space:
             return None
         if source.opcode == "remi":
             return source.operands[0], source.operands[1]
-        if source.opcode != "select" or len(source.operands) != 3:
-            return None
-        _, fixed, plain = source.operands
-        inner, added = self.defined.get(plain.id), self.defined.get(fixed.id)
-        if not isinstance(inner, Operation) or not isinstance(added, Operation) or inner.opcode != "remi":
-            return None
-        if added.opcode != "addi" or {v.id for v in added.operands} != {plain.id, inner.operands[1].id}:
-            return None
-        return inner.operands[0], inner.operands[1]
+        inner = python_remainder(source, self.defined)
+        return None if inner is None else (inner.operands[0], inner.operands[1])
 
     def dependencies(self, value: Value, seen: set[int] | None = None) -> frozenset[str]:
         """Block ids (`bid0`), loop counters (`v7`) and `DATA` that a value depends on."""

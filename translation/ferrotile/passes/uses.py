@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 
 from ferrotile.passes.liveness import Liveness, liveness
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Terminator, Value
@@ -70,24 +71,33 @@ def loop_ends(body: Block) -> Iterator[Terminator]:
 def definitions(block: Block) -> dict[int, Statement]:
     """The statement that defines each value (region arguments map to their loop)."""
     found: dict[int, Statement] = {}
-    for statement in walk(block):
-        values = statement.results
-        if isinstance(statement, For):
-            values = (*values, *statement.arguments, statement.variable)
-        elif isinstance(statement, Loop):
-            values = (*values, *statement.arguments)
-        found.update((value.id, statement) for value in values)
+    _define(block, found)
     return found
+
+
+def _define(block: Block, found: dict[int, Statement]) -> None:
+    for statement in block.statements:
+        for value in statement.results:
+            found[value.id] = statement
+        match statement:
+            case Operation():
+                pass
+            case If():
+                _define(statement.then, found)
+                _define(statement.otherwise, found)
+            case For() | Loop():
+                for value in statement.arguments:
+                    found[value.id] = statement
+                if isinstance(statement, For):
+                    found[statement.variable.id] = statement
+                _define(statement.body, found)
 
 
 def count_uses(block: Block) -> Counter[int]:
     """How often each value is read."""
-    counts: Counter[int] = Counter()
-    for statement in walk(block):
-        counts.update(v.id for v in operands(statement))
-    for terminator in terminators(block):
-        counts.update(v.id for v in terminator.values)
-    return counts
+    read = [v.id for statement in walk(block) for v in operands(statement)]
+    read.extend(v.id for terminator in terminators(block) for v in terminator.values)
+    return Counter(read)
 
 
 def next_id(program: Program) -> int:
@@ -110,22 +120,42 @@ def substitute(block: Block, mapping: Mapping[int, Value]) -> Block:
     def many(values: Sequence[Value]) -> tuple[Value, ...]:
         return tuple(map(one, values))
 
+    def changes(values: Sequence[Value]) -> bool:
+        return any(v.id in mapping for v in values)
+
     def statement(s: Statement) -> Statement:
         match s:
             case Operation():
-                return replace(s, operands=many(s.operands))
+                return replace(s, operands=many(s.operands)) if changes(s.operands) else s
             case If():
-                return replace(s, condition=one(s.condition), then=visit(s.then), otherwise=visit(s.otherwise))
+                then, otherwise = visit(s.then), visit(s.otherwise)
+                if then is s.then and otherwise is s.otherwise and s.condition.id not in mapping:
+                    return s
+                return replace(s, condition=one(s.condition), then=then, otherwise=otherwise)
             case For():
+                body = visit(s.body)
+                if body is s.body and not changes((s.lower, s.upper, s.step, *s.initial)):
+                    return s
                 return replace(s, lower=one(s.lower), upper=one(s.upper), step=one(s.step),
-                               initial=many(s.initial), body=visit(s.body))  # fmt: skip
+                               initial=many(s.initial), body=body)  # fmt: skip
             case Loop():
-                return replace(s, initial=many(s.initial), body=visit(s.body))
+                body = visit(s.body)
+                return s if body is s.body and not changes(s.initial) else replace(s, initial=many(s.initial), body=body)
 
     def visit(b: Block) -> Block:
-        return Block(tuple(map(statement, b.statements)), replace(b.terminator, values=many(b.terminator.values)))
+        end = b.terminator
+        if changes(end.values):
+            end = replace(end, values=many(end.values))
+        return _block(b, tuple(map(statement, b.statements)), end)
 
     return visit(block)
+
+
+def _block(before: Block, statements: Sequence[Statement], end: Terminator) -> Block:
+    """The block with other statements and end: itself where they are the same, so that what follows sees at once that
+    nothing changed."""
+    same = len(statements) == len(before.statements) and all(map(is_, statements, before.statements))
+    return before if same and end is before.terminator else Block(tuple(statements), end)
 
 
 def rewrite(block: Block, rewriter: Rewriter) -> Block:
@@ -134,17 +164,23 @@ def rewrite(block: Block, rewriter: Rewriter) -> Block:
     for statement in block.statements:
         match statement:
             case If():
-                statement = replace(
-                    statement,
-                    then=rewrite(statement.then, rewriter),
-                    otherwise=rewrite(statement.otherwise, rewriter),
+                statement = _with_branches(
+                    statement, rewrite(statement.then, rewriter), rewrite(statement.otherwise, rewriter)
                 )
             case For() | Loop():
-                statement = replace(statement, body=rewrite(statement.body, rewriter))
+                statement = _with_body(statement, rewrite(statement.body, rewriter))
             case Operation():
                 pass
         out.extend(rewriter(statement))
-    return Block(tuple(out), block.terminator)
+    return _block(block, out, block.terminator)
+
+
+def _with_branches(s: If, then: Block, otherwise: Block) -> If:
+    return s if then is s.then and otherwise is s.otherwise else replace(s, then=then, otherwise=otherwise)
+
+
+def _with_body(s: For | Loop, body: Block) -> For | Loop:
+    return s if body is s.body else replace(s, body=body)
 
 
 def _keep(values: tuple[Value, ...], kept: Sequence[int]) -> tuple[Value, ...]:
@@ -197,12 +233,14 @@ def _prune_if(statement: If, live: Liveness, mapping: dict[int, Value] | None) -
             return block
         return Block(block.statements, replace(block.terminator, values=_keep(block.terminator.values, kept)))
 
-    pruned = replace(
-        statement,
-        then=branch(statement.then),
-        otherwise=branch(statement.otherwise),
-        results=_keep(statement.results, kept),
-    )
+    pruned = statement
+    if len(kept) < len(statement.results):
+        pruned = replace(
+            statement,
+            then=branch(statement.then),
+            otherwise=branch(statement.otherwise),
+            results=_keep(statement.results, kept),
+        )
     idle = all(not b.statements and b.terminator.kind is End.YIELD for b in (pruned.then, pruned.otherwise))
     return () if idle and not kept else (pruned,)
 
@@ -224,13 +262,13 @@ def eliminate_dead(program: Program, unchanged: bool = True) -> Program:
                     case Operation():
                         out.append(s)
                     case If():
-                        out += _prune_if(replace(s, then=visit(s.then), otherwise=visit(s.otherwise)), live, constant)
+                        out += _prune_if(_with_branches(s, visit(s.then), visit(s.otherwise)), live, constant)
                     case For() | Loop():
-                        out.append(_prune_loop(replace(s, body=visit(s.body)), live, constant))
-            return Block(tuple(out), block.terminator)
+                        out.append(_prune_loop(_with_body(s, visit(s.body)), live, constant))
+            return _block(block, out, block.terminator)
 
         body = substitute(visit(program.body), mapping)
-        if body == program.body:
+        if body is program.body or body == program.body:
             return program
         program = replace(program, body=body)
 

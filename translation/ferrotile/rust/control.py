@@ -76,6 +76,8 @@ class Control:
             by = self._body.scalar(s.step).text
             span = f"({span}).step_by({by if by.isdigit() else f'{_receiver(by)} as usize'})"
         used = self._body.values.counts[s.variable.id]
+        if used and lower.text.isdigit() and upper.text.isdigit():  # the JIT types the counter by a bound
+            span = span.replace(lower.text, f"{lower.text}i32", 1)
         counter = self._body.scope.declare(s.variable.name or "i", self._body.now, self._body.values.end[id(s)])
         self._body.variables[s.variable.id] = counter
         self._body.writer.line(f"for {counter.name if used else '_'} in {span} {{")
@@ -101,8 +103,12 @@ class Control:
                     name = variable.name
                 names.append(name)
         if any(name != "_" for name in names):
-            inside = f"({', '.join(names)})" if len(names) > 1 else names[0]
-            body.writer.line(f"let {inside} = {body.minted}.components();")
+            if len(names) > 1:
+                body.writer.line(f"let ({', '.join(names)}) = {body.minted}.components();")
+            else:  # `components` begins with two
+                coordinates = body.scope.temporary("at")
+                body.writer.line(f"let {coordinates}: [i32; 1] = {body.minted}.coords();")
+                body.writer.line(f"let {names[0]}: i32 = {coordinates}[0];")
         body.writer.back()
         self._inside(s.body, [], s)
         body.writer.line("}")

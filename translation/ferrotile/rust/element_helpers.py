@@ -127,9 +127,11 @@ class _Text:
         for line in lines if lines is not None else [f"{prefix}{code.text}{suffix}"]:
             self.writer.line(line)
 
-    def splat(self, name: str, axes: tuple[str, ...]) -> Code:
-        """A u64 tile broadcast to the lanes."""
+    def splat(self, name: str, axes: tuple[str, ...], tile: bool) -> Code:
+        """A tile with these axes, or a scalar, on all lanes."""
         code, lanes = atom(name), self.lanes
+        if not tile:
+            return method(code, "broadcast", _shape(lanes.axes))
         ranked = ("1",) * (len(lanes.axes) - len(axes)) + axes
         if ranked != axes:
             code = method(code, "reshape", _shape(ranked))
@@ -140,40 +142,36 @@ class _Text:
     def wide(self, name: str, kind: TileType) -> None:
         """Makes an integer local a u64 tile of the lanes' shape. Signed values keep their sign: the comparison with
         the extent is unsigned, so that a negative index is outside."""
-        axes = self.lanes.of(kind.shape)
-        if not kind.shape:
-            self.put(f"let {name}: {_tile(str(kind.dtype), ())} = ", call("scalar_to_tile", atom(name)))
+        spread = self.splat(name, self.lanes.of(kind.shape), bool(kind.shape))
         if kind.dtype != U64:
-            way = "bitcast" if kind.dtype.bits == 64 else "exti"
-            self.put(f"let {name}: {_tile('u64', axes)} = ", call(way, atom(name)))
-        spread = self.splat(name, axes)
+            spread = call("bitcast" if kind.dtype.bits == 64 else "exti", spread)
         if spread.text != name:
             self.put(f"let {name}: {_tile('u64', self.lanes.axes)} = ", spread)
 
     def word(self, name: str, code: str) -> Code:
         """A word of the array (an i32 extent or stride) on all lanes."""
-        self.put(f"let {name}: Tile<i32, {{ [] }}> = ", call("scalar_to_tile", atom(code)))
-        self.put(f"let {name}: Tile<u64, {{ [] }}> = ", call("exti", atom(name)))
-        return self.splat(name, ())
+        self.put(f"let {name}: {_tile('u64', self.lanes.axes)} = ", call("exti", self.splat(code, (), False)))
+        return atom(name)
 
     def addresses(self) -> Code | None:
         """Emits `at` (pointers) and returns the mask: None when no lane is masked."""
         access, rank = self.access, self.access.rank
         names = ["offset"] if access.linear else list(_LETTERS[: len(access.index)])
-        mask: str | None = "mask" if access.mask is not None else None
+        mask: str | None = "ok" if access.mask is not None else None
         for name, value in zip(names, access.index, strict=True):
             assert isinstance(value.type, TileType)
             self.wide(name, value.type)
         if access.bounds:
+            inside: Code | None = None
             for axis, name in enumerate(names):
                 extent = self.word(f"n{axis}", f"x.shape()[{axis}]")
                 below = call("lt_tile", atom(name), extent)
-                if axis:
-                    below = binary(atom("inside"), "&", below, 7)
-                self.put("let inside = ", below)
-            if mask is not None:
-                self.put("let inside = ", binary(atom("inside"), "&", atom("mask"), 7))
-            mask = "inside"
+                inside = below if inside is None else binary(inside, "&", below, 7)
+            if mask is not None and inside is not None:
+                inside = binary(inside, "&", atom("ok"), 7)
+            if inside is not None:
+                self.put("let ok = ", inside)
+            mask = "ok"
         total: Code | None = None
         for axis, name in enumerate(names):
             part = atom(name)
@@ -211,9 +209,9 @@ class _Text:
 
     def reason(self, mask: Code | None) -> str:
         access = self.access
-        why = "`inside` keeps every lane within `x`" if access.bounds else "as in the Python, every lane is within `x`"
+        why = "`ok` keeps every lane within `x`" if access.bounds else "as in the Python, every lane is within `x`"
         if not access.bounds and mask is not None:
-            why = "as in the Python, every lane of `mask` is within `x`"
+            why = "as in the Python, every lane of `ok` is within `x`"
         if self.request.opcode == "scatter":
             if self.request.proved:
                 why += ", and indices are one to one in block and lane"
@@ -233,16 +231,14 @@ class _Text:
         operation, request = self.access.operation, self.request
         masked = atom("None") if mask is None else call("Some", mask)
         token = atom("Some(after)" if request.ordered else "None")
-        weak = (atom("ordering::Weak"), atom("None::<scope::TileBlock>"))
+        weak = (atom("Weak"), atom("None::<Device>"))  # weak accesses have no scope
         latency = atom(f"Latency::<{operation.attribute('latency') or 0}>")
         match request.opcode:
             case "gather":
-                inline = scalar_padding(request) and len(self.lanes.axes) < 2 and mask is not None
-                pad = atom("Some(padding)" if inline else "None")
-                code = call("load_ptr_tko", atom("at"), *weak, masked, pad, token, latency)
-                return code, self.access.padding is not None and not inline and mask is not None
+                code = call("load_ptr_tko", atom("at"), *weak, masked, atom("None"), token, latency)
+                return code, self.access.padding is not None and mask is not None
             case "scatter":
-                return call("store_ptr_tko", atom("at"), atom("value"), *weak, masked, token, latency), False
+                return call("store_ptr_tko", atom("at"), atom("t"), *weak, masked, token, latency), False
         order = atom(f"ordering::{ORDERING[str(operation.attribute('memory_order'))]}")
         scope = atom(f"scope::{SCOPE[str(operation.attribute('memory_scope'))]}")
         if request.opcode == "atomic_cas":
@@ -258,7 +254,7 @@ def atomic_mode(mode: str, dtype: DType) -> str:
     return floating if dtype.is_float else signed if dtype.name.startswith("i") else unsigned
 
 
-_VALUE_NAMES = {"gather": (), "scatter": ("value",), "atomic_rmw": ("value",), "atomic_cas": ("expected", "desired")}
+_VALUE_NAMES = {"gather": (), "scatter": ("t",), "atomic_rmw": ("value",), "atomic_cas": ("expected", "desired")}
 
 
 def _parameters(request: Request, lanes: _Lanes) -> list[str]:
@@ -275,7 +271,7 @@ def _parameters(request: Request, lanes: _Lanes) -> list[str]:
     if access.padding is not None:
         found.append(f"padding: {request.element if scalar_padding(request) else whole}")
     if access.mask is not None:
-        found.append(f"mask: {_tile('bool', lanes.axes)}")
+        found.append(f"ok: {_tile('bool', lanes.axes)}")
     if request.ordered:
         found.append(_AFTER)
     return found
@@ -306,7 +302,7 @@ def element_helper(name: str, request: Request) -> Helper:
             fill = atom("padding")
             if scalar_padding(request):
                 fill = method(fill, "broadcast", _shape(lanes.axes))
-            final = call("select", mask or atom("mask"), final, fill)
+            final = call("select", mask or atom("ok"), final, fill)
         if request.ordered:
             final = atom(f"({final.text}, done)" if request.used else "done")
         if returns is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ferrotile.passes import naming
+from ferrotile.passes.facts import Facts, facts_of
 from ferrotile.passes.plan import ArrayPlan, Form, Plan
 from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import EntryHint, Program, Value
@@ -37,16 +38,20 @@ class Emitted:
     helpers: tuple[Helper, ...]
     body: tuple[str, ...]
     """The entry's own lines, as inside the module: what `render_file` merges."""
+    named: frozenset[int] = frozenset()
+    """Values with a local for the sake of the lines' width."""
 
 
-def emit(plan: Plan, comments: Sequence[tuple[Span, str]] = ()) -> Emitted:
-    """The module of one kernel. Raises `Unsupported` for what the target cannot say."""
-    forced: set[int] = set()
+def emit(plan: Plan, comments: Sequence[tuple[Span, str]] = (), named: frozenset[int] = frozenset()) -> Emitted:
+    """The module of one kernel; `named` are values to give a local from the start, as `Emitted.named` of the same kernel
+    for other types. Raises `Unsupported` for what the target cannot say."""
+    facts = facts_of(plan.program)
+    forced = set(named)
     for _ in range(_TRIES):
         try:
-            return _attempt(plan, comments, forced)
+            return _attempt(plan, facts, comments, forced)
         except TooWide as wide:
-            forced.add(wide.value)
+            forced |= wide.values
     raise AssertionError("line breaking does not settle")
 
 
@@ -56,14 +61,14 @@ def _placed(program: Program, comments: Sequence[tuple[Span, str]]) -> list[tupl
     return sorted(((span.start, text) for span, text in inside), key=lambda p: p[0])
 
 
-def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int]) -> Emitted:
+def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], forced: set[int]) -> Emitted:
     program = plan.program
     generic = {c.name: str(c.value).lower() for c in program.constants if not c.pinned}
     rows = [s for a in plan.arrays for s, n in zip(a.tile, a.counts, strict=False) if n > 1 and s.symbol is not None]
     generic |= {s.symbol: str(s.value) for s in rows if s.symbol is not None}
     spelling = Spelling(generic)
     arrays = {p.name for p in program.parameters if isinstance(p.value.type, ArrayType)}
-    values = Values(program, forced)
+    values = Values(facts, forced)
     hints = {v.name for s in values.defined.values() for v in s.results if v.name}
     scope = Scope(arrays | set(generic) | HELPERS, hints)
     writer = Writer(8)
@@ -75,6 +80,8 @@ def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int])
             last = values.last_use(parameter.value)
             body.variables[parameter.value.id] = scope.declare(parameter.name, 0, last)
     body.block(program.body)
+    if body.crowding:
+        raise TooWide(body.crowding)
     parameters = [_parameter(p.value, body.variables[p.value.id].name, plan, spelling) for p in program.parameters]
     used = [name for name in generic if name in spelling.used]
     types = _type_parameters(program)
@@ -107,6 +114,7 @@ def _attempt(plan: Plan, comments: Sequence[tuple[Span, str]], forced: set[int])
         outputs,
         helpers,
         tuple(entry_lines),
+        frozenset(forced),
     )
 
 
@@ -170,16 +178,21 @@ def _entry(
 
 
 _TILEIR = ("make_gather_scatter_view(", "make_strided_view(")
+_MODES = {"ordering::Weak": " Weak,", "scope::Device": "None::<Device>", "scope::TileBlock": " TileBlock,"}
+"""Modes that helpers call by their last name, which keeps an access on one line, and how they stand in one."""
 
 
-def _uses(body: Sequence[str]) -> list[str]:
+def _uses(lines: Sequence[str]) -> list[str]:
     """What a module imports: views with other than whole, disjoint tiles are in a module of their own."""
-    special = any(name in line for line in body for name in _TILEIR)
-    return ["    use cutile::core::*;", *(["    use cutile::tileir::*;"] if special else [])]
+    special = any(name in line for line in lines for name in _TILEIR)
+    modes = [path for path, text in _MODES.items() if any(text in line for line in lines)]
+    core = f"{{{', '.join([*modes, '*'])}}}" if modes else "*"
+    return [f"    use cutile::core::{core};", *(["    use cutile::tileir::*;"] if special else [])]
 
 
 def _module(name: str, helpers: Sequence[Helper], entry: Sequence[str]) -> tuple[str, int]:
-    lines = ["#[cutile::module]", f"mod {name} {{", *_uses(entry)]
+    every = [*(line for helper in helpers for line in helper.lines), *entry]
+    lines = ["#[cutile::module]", f"mod {name} {{", *_uses(every)]
     for helper in helpers:
         lines.extend(["", *helper.lines])
     lines.append("")
@@ -190,7 +203,8 @@ def _module(name: str, helpers: Sequence[Helper], entry: Sequence[str]) -> tuple
 
 def render_file(stem: str, kernels: Sequence[Emitted]) -> str:
     """All kernels of a file in one module, shared helpers once."""
-    bodies = [line for kernel in kernels for line in kernel.body]
+    helpers = [line for kernel in kernels for helper in kernel.helpers for line in helper.lines]
+    bodies = [*helpers, *(line for kernel in kernels for line in kernel.body)]
     lines = ["#[cutile::module]", f"mod {naming.item(stem)} {{", *_uses(bodies)]
     seen: dict[str, tuple[str, ...]] = {}
     renamed: list[tuple[str, ...]] = []

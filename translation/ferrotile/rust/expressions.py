@@ -315,7 +315,7 @@ def _suffixed(op: Operands, value: Value) -> Code:
     if not isinstance(source, Operation) or source.opcode != "constant" or not code.text[-1:].isdigit():
         return code
     name = tile_type(value).dtype.name
-    return replace(code, text=f"{code.text}{name}") if name in ("f32", "i32") else code
+    return replace(code, text=f"{code.text}{name}") if name in ("f32", "f64", "i32") else code
 
 
 def _extreme(operation: Operation, op: Operands) -> Code:

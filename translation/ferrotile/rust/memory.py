@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ferrotile.passes.accesses import find_accesses
 from ferrotile.passes.hints import check_is_free, use_tma
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
@@ -52,7 +51,7 @@ class Memory:
         self._body = body
         self.plan = body.plan
         self._defined = body.values.defined
-        self.access = {id(a.operation): a for a in find_accesses(self.plan.program)}
+        self.access = body.values.accesses
         self.views: dict[_Key, str] = {}
         self._stores: dict[tuple[int, tuple[int, ...]], str] = {}
         self._tokens: dict[int, str] = {}
@@ -237,11 +236,23 @@ class Memory:
                 return method(code, name, self.index(index, False))
             return method(atom(self.view(view)), name, self.index(index, False))
         rank, hints = self._kind(operation)
-        partition, at = atom(f"&{self.view(view)}"), self.index(index, True)
+        at = self.index(index, True)
         wish = ("load_at" if hints.tma else "load_row") + hints.suffix
-        return call(
-            self.helpers.get(("load", rank, hints), wish, lambda name: safety.load(name, rank, hints)), partition, at
-        )
+        if not self._infers(operation):
+            name = self.helpers.get(
+                ("permuted", rank, hints), f"{wish}_permuted", lambda name: safety.load_permuted(name, rank, hints)
+            )
+            return call(name, atom(f"&{self.view(view)}"), at)
+        padding = None if view.type.padding in (None, "zero") else view.type.padding
+        mode = None if padding is None else PADDING[padding]
+        wish += "" if padding is None else f"_{padding}"
+        name = self.helpers.get(("load", rank, hints, mode), wish, lambda name: safety.load(name, rank, hints, mode))
+        return call(name, atom(plan.name), atom(self._body.spelling.shape(view.type.tile)), at)
+
+    def _infers(self, operation: Operation) -> bool:
+        """Whether the JIT finds the type of an unchecked load: from the tile's shape as an argument."""
+        view = operation.operands[0].type
+        return isinstance(view, ViewType) and view.dim_map == tuple(range(len(view.dim_map)))
 
     def _kind(self, operation: Operation) -> tuple[int, safety.Access]:
         """What two loads must agree in to be one helper's: rank and hints."""
@@ -281,9 +292,9 @@ class Memory:
         return call(name, atom(plan.name), shape, self.index(operation.operands[1:], True))
 
     def inlines(self, operation: Operation) -> bool:
-        """Whether a load may stand inside an expression: `load_view_tko` needs a typed local (JIT)."""
-        plain = self._checked(operation) and not self.special.handles(operation)
-        return plain and not self.array(operation.operands[0]).ordered
+        """Whether a load may stand inside an expression: others need a typed local (JIT)."""
+        plain = not self.special.handles(operation) and not self.array(operation.operands[0]).ordered
+        return plain and (self._checked(operation) or self._infers(operation))
 
     def load(self, operation: Operation) -> None:
         """A load into a local."""

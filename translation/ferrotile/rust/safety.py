@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from ferrotile.rust.layout import Code, array, atom, call, statement, unsafe_statement
+from ferrotile.rust.layout import Code, array, atom, call, method, statement, unsafe_statement
 from ferrotile.rust.writer import Writer
 
 
@@ -30,7 +30,7 @@ class Access:
     def modes(self) -> tuple[Code, ...]:
         """The last arguments of a load, after ordering and scope."""
         latency = "None" if self.latency is None else f"Some({self.latency})"
-        return (atom("ordering::Weak"), atom("scope::TileBlock"), atom(latency), self.tma_code)
+        return (atom("Weak"), atom("TileBlock"), atom(latency), self.tma_code)
 
     @property
     def tma_code(self) -> Code:
@@ -77,18 +77,40 @@ def _function(comments: Sequence[str], head: str, rank: int, parameters: Sequenc
     return writer
 
 
+def _dynamic(rank: int) -> str:
+    """The extents of a tensor parameter that is only read."""
+    return f"{{ [{', '.join(['-1'] * rank)}] }}"
+
+
 def _end(writer: Writer, name: str, unsafe: int) -> Helper:
     writer.back()
     writer.line("}")
     return Helper(name, tuple(writer.lines), unsafe)
 
 
-def load(name: str, rank: int, access: Access) -> Helper:
-    """An unchecked load of tile `i` of a partition."""
+def load(name: str, rank: int, access: Access, padding: str | None = None) -> Helper:
+    """An unchecked load of tile `i` of a tensor that is never written, padded with zeros or as asked."""
+    comment = _UNCHECKED if access.tma else _ROW
+    parameters = (f"x: &Tensor<E, {_dynamic(rank)}>", "s: Shape<S>", f"i: [i32; {rank}]")
+    writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
+    view = method(atom("x"), "partition", atom("s"))
+    if padding is not None:
+        writer.line("// SAFETY: the view starts from the tensor's own token and no block writes `x`.")
+        ends = map(atom, ("x", "s", f"padding::{padding}", "dim_map::Identity", "x.token()"))
+        put(writer, "let p: Partition<E, S> = ", call("make_partition_view", *ends), unsafe=True)
+        view = atom("p")
+    view = Code(f"&{view.text}")
+    # The JIT wants a typed local.
+    put(writer, "let t: Tile<E, S> = ", call("load_view_tko", view, atom("i"), *access.modes))
+    writer.line("t")
+    return _end(writer, name, int(padding is not None))
+
+
+def load_permuted(name: str, rank: int, access: Access) -> Helper:
+    """An unchecked load of tile `i` of a partition, whatever its axis order."""
     comment = _UNCHECKED if access.tma else _ROW
     parameters = ("p: &Partition<E, S>", f"i: [i32; {rank}]")
     writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
-    # The JIT wants a typed local.
     put(writer, "let t: Tile<E, S> = ", call("load_view_tko", atom("p"), atom("i"), *access.modes))
     writer.line("t")
     return _end(writer, name, 0)
@@ -97,21 +119,21 @@ def load(name: str, rank: int, access: Access) -> Helper:
 def store_own(name: str, rank: int, access: Access) -> Helper:
     """A store of the one tile that a block owns."""
     comment = "Stores this block's own tile" + (" without TMA, slow on tiles with one row." if not access.tma else ".")
-    parameters = ("z: &mut Tensor<E, S>", "tile: Tile<E, S>")
+    parameters = ("z: &mut Tensor<E, S>", "t: Tile<E, S>")
     writer = _function((comment,), f"fn {name}", rank, parameters)
-    writer.line("let mut own = z.partition_mut(z.shape());")
+    writer.line("let mut p = z.partition_mut(z.shape());")
+    put(writer, "let i = ", array(*[atom("0i32")] * rank))
     writer.line("// SAFETY: the block owns one tile, number 0 of the nested partition.")
-    first = array(*[atom("0i32")] * rank)
-    put(writer, "", call("store_view_tko_mut", atom("&mut own"), atom("tile"), first, *access.modes), unsafe=True)
+    put(writer, "", call("store_view_tko_mut", *map(atom, ("&mut p", "t", "i")), *access.modes), unsafe=True)
     return _end(writer, name, 1)
 
 
 def store_at(name: str, rank: int, access: Access) -> Helper:
-    """An unchecked store of tile `at`; the caller answers for the index."""
-    comment = "The caller owns tile `at`." + ("" if access.tma else f" {_ROW}")
-    parameters = ("p: &mut PartitionMut<E, S>", "tile: Tile<E, S>", f"at: [i32; {rank}]")
+    """An unchecked store of tile `i`; the caller answers for the index."""
+    comment = "The caller owns tile `i`." + ("" if access.tma else f" {_ROW}")
+    parameters = ("p: &mut PartitionMut<E, S>", "t: Tile<E, S>", f"i: [i32; {rank}]")
     writer = _function((comment,), f"unsafe fn {name}", rank, parameters)
-    put(writer, "", call("store_view_tko_mut", atom("p"), atom("tile"), atom("at"), *access.modes))
+    put(writer, "", call("store_view_tko_mut", *map(atom, ("p", "t", "i")), *access.modes))
     return _end(writer, name, 0)
 
 
@@ -121,7 +143,7 @@ def load_first(name: str, rank: int, owned: bool, access: Access, padding: str =
         parameters = ["z: &mut Tensor<E, S>"]
         own, index = atom("z.shape()"), array(*(call("program_id", atom(str(d))) for d in range(rank)))
     else:
-        parameters = [f"z: &Tensor<E, {{ [{', '.join(['-1'] * rank)}] }}>", "own: Shape<S>", f"at: [i32; {rank}]"]
+        parameters = [f"z: &Tensor<E, {_dynamic(rank)}>", "own: Shape<S>", f"at: [i32; {rank}]"]
         own, index = atom("own"), atom("at")
     writer = _function(_ORDERED, f"fn {name}", rank, parameters, " -> Tile<E, S>")
     if owned:
@@ -133,8 +155,8 @@ def load_first(name: str, rank: int, owned: bool, access: Access, padding: str =
     put(writer, "let view: Partition<E, S> = ", made, unsafe=True)
     latency = "None" if access.latency is None else f"Some({access.latency})"
     code = call(
-        "load_view_raw", atom("&view"), atom("at"), atom("Some(z.token())"), atom("ordering::Weak"),
-        atom("scope::TileBlock"), access.tma_code, atom(latency), array(*[atom("false")] * rank), own,
+        "load_view_raw", atom("&view"), atom("at"), atom("Some(z.token())"), atom("Weak"),
+        atom("TileBlock"), access.tma_code, atom(latency), array(*[atom("false")] * rank), own,
     )  # fmt: skip
     put(writer, "let (tile, done): (Tile<E, S>, Token) = ", code, unsafe=True)
     writer.line("unsafe { z.set_token(done) };")

@@ -27,6 +27,8 @@ class SpecialViews:
     def __init__(self, memory: Memory, body: Body) -> None:
         self._memory, self._body = memory, body
         self._defined = body.values.defined
+        self._bases: dict[int, Code] = {}
+        """The pointer tile at which each part starts."""
 
     def handles(self, operation: Operation) -> bool:
         """Whether a load or store goes through here."""
@@ -64,9 +66,11 @@ class SpecialViews:
         moved = body.bind("from", "Tile<i32, { [] }>", call("scalar_to_tile", first))
         moved = body.bind("from", "Tile<u64, { [] }>", call("exti", moved))
         pointer = f"PointerTile<*mut {kind.dtype}, {{ [] }}>"
-        base = call("pointer_to_tile", call("cast_mut", method(atom(name), "as_ptr")))
-        base = body.bind("base", pointer, base)
-        base = body.bind("base", pointer, method(base, "offset_tile", moved))
+        base = self._bases.get(whole.id)
+        if base is None:  # a part's own `as_ptr` has no type for the JIT where the element type is generic
+            base = call("pointer_to_tile", call("cast_mut", method(atom(name), "as_ptr")))
+            base = body.bind("base", pointer, base)
+        base = self._bases[operation.result.id] = body.bind("base", pointer, method(base, "offset_tile", moved))
         extents = [atom(f"{name}.shape()[{d}]") for d in range(rank)]
         extents[axis] = binary(body.scalar(stop), "-", body.scalar(start), 9)
         dims = ", ".join(["-1"] * rank)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Sequence, Set
 
 from ferrotile.passes.plan import Plan
 from ferrotile.program.ir import Block, For, If, Loop, Operation, Value
 from ferrotile.program.types import TileType
 from ferrotile.rust.control import Control
 from ferrotile.rust.expressions import Operands, constant_code, expression, tile_type
-from ferrotile.rust.layout import CALL_WIDTH, Code, atom, call, statement, tuple_of, unsafe_statement
+from ferrotile.rust.layout import CALL_WIDTH, Code, atom, call, method, statement, tuple_of, unsafe_statement
 from ferrotile.rust.memory import Memory
 from ferrotile.rust.printing import print_line
 from ferrotile.rust.targets.cutile_0_5 import UNTYPED_TILES
-from ferrotile.rust.types import Spelling
+from ferrotile.rust.types import Spelling, literal
 from ferrotile.rust.unsafe_forms import unsafe_reason
 from ferrotile.rust.values import Scope, Values, Variable
 from ferrotile.rust.wishes import Wishes
@@ -25,11 +25,11 @@ _TALL = 3
 
 
 class TooWide(Exception):
-    """A statement that rustfmt would break inside; `value` should get a local of its own."""
+    """Statements that rustfmt would break inside; `values` should get locals of their own."""
 
-    def __init__(self, value: int) -> None:
-        super().__init__(value)
-        self.value = value
+    def __init__(self, values: Set[int]) -> None:
+        super().__init__(values)
+        self.values = values
 
 
 class Body:
@@ -48,6 +48,7 @@ class Body:
         self.plan, self.values, self.scope, self.spelling, self.writer = plan, values, scope, spelling, writer
         self.variables: dict[int, Variable] = {}
         self.forced = forced
+        self.crowding: set[int] = set()
         self._comments = list(comments)
         self.now = 0
         self.minted = ""
@@ -62,7 +63,8 @@ class Body:
         self.control = Control(self)
 
     def put(self, prefix: str, code: Code, suffix: str = ";", unsafe: bool = False) -> None:
-        """One statement, broken as rustfmt would, or `TooWide` when an inlined value must come out first."""
+        """One statement, broken as rustfmt would. An inlined value that must come out first joins `crowding`: the text
+        is then not the last one."""
         layout: Callable[[str, Code, str, int], list[str] | None] = unsafe_statement if unsafe else statement
         lines = layout(prefix, code, suffix, self.writer.indent)
         if lines is not None and len(lines) > _TALL:
@@ -70,7 +72,7 @@ class Body:
         if lines is None:
             whole = [p for p in code.parts if p[0] not in self.forced and not self._free(p[0])]
             if whole:
-                raise TooWide(max(whole, key=lambda p: (p[1], -p[0]))[0])
+                self.crowding.add(max(whole, key=lambda p: (p[1], -p[0]))[0])
             lines = [f"{prefix}unsafe {{ {code.text} }}{suffix}" if unsafe else f"{prefix}{code.text}{suffix}"]
         for line in lines:
             self.writer.line(line)
@@ -82,7 +84,8 @@ class Body:
             if value in self.forced or not isinstance(source, Operation) or source.opcode not in ("cmpi", "cmpf"):
                 continue
             if len(code.text) - length + len("inside") <= CALL_WIDTH and tile_type(source.result).shape:
-                raise TooWide(value)
+                self.crowding.add(value)
+                return
 
     def _free(self, value: int) -> bool:
         source = self.values.defined.get(value)
@@ -125,7 +128,7 @@ class Body:
             return code.inlined(value.id)
         if source.opcode == "load_view":
             if not self.memory.inlines(source):
-                raise TooWide(value.id)
+                raise TooWide({value.id})
             return self.memory.load_code(source).inlined(value.id)
         if source.opcode == "stride":
             return self.memory.stride(source.operands[0], int(str(source.attribute("axis")))).inlined(value.id)
@@ -142,7 +145,13 @@ class Body:
         if isinstance(source, Operation) and source.opcode == "constant":
             number = source.attribute("value")
             assert isinstance(number, (int, float))
+            text = literal(number, value.type.dtype, False) if value.type.dtype.name == "f32" else None
+            if text is not None and text.replace(".", "").isdigit():
+                return method(atom(f"{text}f32"), "broadcast", atom(self.spelling.shape(())))
             return self.bind("fill", kind, constant_code(self.operands, number, value.type.dtype, ()))
+        code = self.raw(value)
+        if code.text.isidentifier() and value.type.dtype.name != "bool":
+            return method(code, "broadcast", atom(self.spelling.shape(())))
         return self.bind(f"{value.name or 's'}_tile", kind, call("scalar_to_tile", self.raw(value)))
 
     def scalar(self, value: Value) -> Code:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from ferrotile.passes import naming
-from ferrotile.passes.uses import count_uses, definitions, loop_ends, operands, regions
-from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Value
+from ferrotile.passes.facts import Facts
+from ferrotile.passes.uses import loop_ends
+from ferrotile.program.ir import End, For, If, Loop, Operation, Statement, Value
 from ferrotile.program.types import TileType
 from ferrotile.rust.targets.cutile_0_5 import OPERATORS, UNTYPED_SCALARS, WIDE_INTEGERS
 from ferrotile.rust.types import literal
@@ -73,35 +74,18 @@ class Carry:
 class Values:
     """Static facts of a program for emission; `forced` values are named even where they could be inlined."""
 
-    def __init__(self, program: Program, forced: Container[int]) -> None:
-        self.defined: Mapping[int, Statement] = definitions(program.body)
-        self.counts = count_uses(program.body)
+    def __init__(self, facts: Facts, forced: Container[int]) -> None:
+        self.defined, self.counts = facts.defined, facts.counts
+        self.position, self.end = facts.position, facts.end
         self.forced = forced
-        self.position: dict[int, int] = {}
-        self.end: dict[int, int] = {}
-        self._block: dict[int, int] = {}
-        self._consumers: dict[int, list[Statement | int]] = {}
-        self._order = 0
-        self._number(program.body)
+        self.accesses = facts.accesses
+        self._block, self._consumers = facts.blocks, facts.consumers
         self._tile0: dict[int, bool] = {}
+        self._inline: dict[int, bool] = {}
+        self._last: dict[int, int] = {}
 
-    def _number(self, block: Block) -> None:
-        for statement in block.statements:
-            self._order += 1
-            self.position[id(statement)] = self._order
-            self._block[id(statement)] = id(block)
-            for value in operands(statement):
-                self._consumers.setdefault(value.id, []).append(statement)
-            for region in regions(statement):
-                self._number(region)
-            self._order += 1
-            self.end[id(statement)] = self._order
-        self._order += 1
-        for value in block.terminator.values:
-            self._consumers.setdefault(value.id, []).append(self._order)
-
-    def consumers(self, value: Value) -> list[Statement | int]:
-        return self._consumers.get(value.id, [])
+    def consumers(self, value: Value) -> Sequence[Statement | int]:
+        return self._consumers.get(value.id, ())
 
     def is_free(self, value: Value) -> bool:
         """Whether the value is written out at every use: constants, extents and the like."""
@@ -118,6 +102,12 @@ class Values:
 
     def is_inline(self, value: Value) -> bool:
         """Whether the value has no local of its own."""
+        found = self._inline.get(value.id)
+        if found is None:
+            found = self._inline[value.id] = self._find_inline(value)
+        return found
+
+    def _find_inline(self, value: Value) -> bool:
         if self.is_free(value):
             return True
         source = self.defined.get(value.id)
@@ -258,18 +248,28 @@ class Values:
         return self._floor_is_plain(source)
 
     def infers(self, value: Value) -> bool:
-        """Whether the JIT finds the type of the expression of a scalar by itself: from a local somewhere in it."""
+        """Whether the JIT finds the type of the expression of a scalar by itself. An operator takes it from either
+        operand; `min`, `max` and `ceil_div` need all of them typed (their literals have a suffix)."""
         source = self.defined.get(value.id)
         if not isinstance(source, Operation):
             return True
         if source.opcode in UNTYPED_SCALARS:
             return False
-        if source.opcode in OPERATORS or source.opcode in ("mini", "maxi", "minf", "maxf", "divi"):
-            return any(not self.is_inline(v) or self.infers(v) for v in source.operands)
+        typed = [not self.is_inline(v) or self.infers(v) for v in source.operands]
+        if source.opcode in ("mini", "maxi", "minf", "maxf") or source.attribute("rounding") == "positive_inf":
+            return all(t or self._is_constant(v) for t, v in zip(typed, source.operands, strict=True))
+        if source.opcode in OPERATORS or source.opcode == "divi":
+            return any(typed)
         return True
 
     def last_use(self, value: Value) -> int:
         """The last position at which the value's text is evaluated."""
+        found = self._last.get(value.id)
+        if found is None:
+            found = self._last[value.id] = self._find_last(value)
+        return found
+
+    def _find_last(self, value: Value) -> int:
         last = 0
         for consumer in self.consumers(value):
             if isinstance(consumer, int):

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from enum import Enum
 
-from ferrotile.program.dtypes import BOOL, F32, I32, DType
+from ferrotile.program.dtypes import BOOL, F32, I32, I64, DType
 from ferrotile.signatures.dtype_names import dtype_of
 from ferrotile.syntax.module import Module
 
@@ -22,11 +22,14 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """`python` is the constant's Python type (`int`, `float`, `bool`, `str`) where it is said."""
+    """`python` is the constant's Python type (`int`, `float`, `bool`, `str`) where it is said. `wide`: an array with
+    64-bit extents and strides. `listed`: a list of arrays."""
 
     role: Role
     dtype: DType | None = None
     python: str | None = None
+    wide: bool = False
+    listed: bool = False
 
 
 NONE = Annotation(Role.UNKNOWN)
@@ -60,6 +63,10 @@ def _global(dotted: str) -> Annotation:
     match dotted:
         case "cuda.tile.Constant" | "cuda.tile.ConstantAnnotation":
             return Annotation(Role.CONSTANT)
+        case "cuda.tile.ScalarInt64":
+            return Annotation(Role.SCALAR, I64, "int")
+        case "cuda.tile.IndexedWithInt64":
+            return Annotation(Role.ARRAY, wide=True)
         case "cuda.tile.Array" | "torch.Tensor" | "numpy.ndarray" | "cupy.ndarray":
             return Annotation(Role.ARRAY)
         case _:
@@ -71,13 +78,29 @@ def _subscript(module: Module, dotted: str, inner: ast.expr, depth: int) -> Anno
     if dotted == "cuda.tile.Constant":
         python = inner.id if isinstance(inner, ast.Name) else None
         return Annotation(Role.CONSTANT, None, python)
+    if dotted in ("cuda.tile.ScalarInt64", "cuda.tile.IndexedWithInt64"):
+        return _global(dotted)
     if dotted.rpartition(".")[2] == "Annotated" and isinstance(inner, ast.Tuple) and inner.elts:
         first = read_annotation(module, inner.elts[0], depth + 1)
         for mark in inner.elts[1:]:
             callee = mark.func if isinstance(mark, ast.Call) else mark
-            if module.resolve(callee) == "cuda.tile.ConstantAnnotation":
-                return Annotation(Role.CONSTANT, None, first.python)
+            match module.resolve(callee):
+                case "cuda.tile.ConstantAnnotation":
+                    return Annotation(Role.CONSTANT, None, first.python)
+                case "cuda.tile.ListAnnotation":
+                    return Annotation(Role.ARRAY, listed=True)
+                case "cuda.tile.ArrayAnnotation":
+                    return Annotation(Role.ARRAY, wide=not _is_narrow(module, mark, "index_dtype"))
+                case "cuda.tile.ScalarAnnotation":
+                    narrow = _is_narrow(module, mark, "dtype")
+                    return Annotation(Role.SCALAR, I32 if narrow else I64, "int")
         return first
     if dotted in ("cuda.tile.Array", "cuda.tile.ListOf"):
         return Annotation(Role.ARRAY)
     return NONE
+
+
+def _is_narrow(module: Module, mark: ast.expr, keyword: str) -> bool:
+    """Whether an annotation chooses 32 bits: it takes no other type than `ct.int32` and `ct.int64`."""
+    keywords = mark.keywords if isinstance(mark, ast.Call) else []
+    return all(k.arg != keyword or module.resolve(k.value) == "cuda.tile.int32" for k in keywords)

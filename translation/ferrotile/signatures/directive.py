@@ -102,6 +102,11 @@ def is_directive(comment: Comment) -> bool:
     return _HEAD.match(comment.text) is not None
 
 
+def has_directive(comments: Sequence[Comment]) -> bool:
+    """Whether any of the comment lines is one of a directive."""
+    return any(_HEAD.match(comment.text) for comment in comments)
+
+
 def read_directive(comments: Sequence[Comment]) -> Directive:
     """Read the comment lines above a kernel; other comments are skipped. Mistakes become FT104."""
     tokens: list[_Token] = []

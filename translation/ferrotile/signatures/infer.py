@@ -15,7 +15,7 @@ from ferrotile.signatures import assume
 from ferrotile.signatures.alternatives import alternatives
 from ferrotile.signatures.annotations import Annotation, Role, read_annotation
 from ferrotile.signatures.checks import check_directive
-from ferrotile.signatures.directive import Directive, read_directive
+from ferrotile.signatures.directive import Directive, has_directive, read_directive
 from ferrotile.signatures.findings import Findings
 from ferrotile.signatures.grids import factors, launched_grid
 from ferrotile.signatures.launch import Launch, Launches, collect_launches
@@ -89,7 +89,12 @@ class _Inference:
         )
         self._annotations = {p.arg: read_annotation(module, p.annotation) for p in self._parameters}
         self._usage: Usage = read_usage(module, kernel.node)
-        written = read_directive(module.document.comments_above(kernel.span.start))
+        comments = module.document.comments_above(kernel.span.start)
+        binding = module.binding_of(kernel)
+        if binding is not None:
+            nearer = module.document.comments_above(binding.span.start)
+            comments = nearer if has_directive(nearer) else comments
+        written = read_directive(comments)
         self._directive: Directive = written.joined(read_typecheck(module, kernel))
         self._findings = Findings(module, kernel)
         self._examples: dict[str, int] = {}
@@ -119,7 +124,17 @@ class _Inference:
         told.extend(check_directive(self._directive, self._kernel.name, names, constant, self._usage))
         mine = [s for s in self._launches.sites if s.kernel == self._kernel.name]
         sites = [s for s in mine if s.arguments is not None and len(s.arguments) == len(self._parameters)]
-        lists = [p for p in self._parameters if self._usage.of(p.arg).listed]
+        wide = [p for p in self._parameters if self._annotations[p.arg].wide]
+        for p in wide:
+            message = (
+                f"`{p.arg}` has 64-bit extents and strides, which cutile 0.5 does not have: where none is above "
+                "2147483647, drop the annotation"
+            )
+            told.append(diagnostic("FT302", message, self._module.span_of(p)))
+        if wide:
+            return SignatureResult((), tuple(told), MappingProxyType({}))
+        listed = {n for n, a in self._annotations.items() if a.listed}
+        lists = [p for p in self._parameters if self._usage.of(p.arg).listed or p.arg in listed]
         if lists and not constant.issuperset(p.arg for p in lists):
             for p in lists:
                 message = f"`{p.arg}` is a list of arrays, which has no translation yet"

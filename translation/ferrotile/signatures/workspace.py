@@ -116,6 +116,10 @@ class Workspace:
                 return name, tuple(parts[end:])
         return None
 
+    def file(self, name: str) -> str:
+        """A module as a path below the folder that it is imported from."""
+        return name.replace(".", "/") + ("/__init__.py" if name in self._packages else ".py")
+
     def _of(self, name: str) -> _Derived | None:
         document = self._documents.get(name)
         if document is None:

@@ -1,4 +1,4 @@
-"""What a name of another module brings along: the function or constant, and everything of its own file that it names."""
+"""What a name of another module brings along: the function or constant, and all of its own file that it names."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class Modules(Protocol):
     def digest(self, name: str) -> bytes | None: ...
     def absolute(self, home: str, dotted: str) -> str: ...
     def split(self, dotted: str) -> tuple[str, tuple[str, ...]] | None: ...
+    def file(self, name: str) -> str: ...
 
 
 class Missing(Exception):
@@ -57,6 +58,10 @@ class Gatherer:
         self.consulted[name] = self._modules.digest(name)
         return self._modules.module(name)
 
+    def file_of(self, name: str) -> str:
+        """A module as a reader looks for it."""
+        return f"`{self._modules.file(name)}`"
+
     def find(self, home: str, dotted: str) -> tuple[str, str]:
         """The module that defines a dotted name of module `home`, and its name there, through re-exports. Raises
         Missing."""
@@ -68,16 +73,16 @@ class Gatherer:
             other, rest = found
             module = self.module(other)
             if module is None:
-                raise Missing(f"{file_of(other)} cannot be read")
+                raise Missing(f"{self.file_of(other)} cannot be read")
             if not rest:
-                raise Missing(f"it is a module, {file_of(other)}")
+                raise Missing(f"it is a module, {self.file_of(other)}")
             if len(rest) != 1:
-                raise Missing(f"{file_of(other)} has no module `{'.'.join(rest[:-1])}`")
+                raise Missing(f"no file of this project is the module `{'.'.join((other, *rest[:-1]))}`")
             targets = module.import_targets(rest[0])
             if not targets:
                 return other, rest[0]
             if len(targets) > 1 or binds(module, rest[0]):
-                raise Missing(f"{file_of(other)} binds it more than once")
+                raise Missing(f"{self.file_of(other)} binds it more than once")
             home, dotted = other, targets[0]
         raise Missing("its imports go round in a circle")
 
@@ -97,27 +102,27 @@ class Gatherer:
         """Gather `inner` of module `other` under `name`, with all that it names. Raises Missing."""
         module = self.module(other)
         if module is None or depth > _DEPTH or len(into.functions) + len(into.constants) > _NAMES:
-            raise Missing(f"it needs too much of {file_of(other)}")
+            raise Missing(f"it needs too much of {self.file_of(other)}")
         function = module.function(inner)
         if function is not None:
             if name in into.functions and into.functions[name].node is function.node:
                 return
             if any(self._makes_kernel(module, d) for d in function.decorators):
-                raise Missing(f"`{inner}` of {file_of(other)} is a kernel")
+                raise Missing(f"`{inner}` of {self.file_of(other)} is a kernel")
             same = [f for f in module.functions if f.name == inner]
             if inner in dict(module.bindings) or (len(same) > 1 and not all(f.node in module.statements for f in same)):
-                raise Missing(f"{file_of(other)} binds `{inner}` more than once")
+                raise Missing(f"{self.file_of(other)} binds `{inner}` more than once")
             used: ast.AST = function.node
         elif inner in module.constants:
             if name in into.constants and into.constants[name] is module.constants[inner]:
                 return
             used = module.constants[inner]
         elif binds(module, inner):
-            raise Missing(f"`{inner}` of {file_of(other)} is neither a function nor bound once")
+            raise Missing(f"`{inner}` of {self.file_of(other)} is neither a function nor bound once")
         else:
-            raise Missing(f"{file_of(other)} does not define `{inner}`")
+            raise Missing(f"{self.file_of(other)} does not define `{inner}`")
         if name in into.functions or name in into.constants or name in into.imports or name in into.builtins:
-            raise Missing(f"`{name}` of {file_of(other)} means something else in another file that it needs")
+            raise Missing(f"`{name}` of {self.file_of(other)} means something else in another file that it needs")
         if function is not None:
             into.functions[name] = replace(function, name=name)
         else:
@@ -133,18 +138,22 @@ class Gatherer:
             if module.function(used) is not None or used in module.constants:
                 return self.gather(other, used, used, into, depth + 1)
             if binds(module, used):
-                raise Missing(f"`{used}` of {file_of(other)}, which it needs, is neither a function nor bound once")
+                raise Missing(
+                    f"`{used}` of {self.file_of(other)}, which it needs, is neither a function nor bound once"
+                )
             resolved = module.resolve(ast.Name(used, ast.Load()))
             if resolved is None:
                 if used in into.functions or used in into.constants or used in into.imports:
-                    raise Missing(f"`{used}` of {file_of(other)} means something else in another file that it needs")
+                    raise Missing(
+                        f"`{used}` of {self.file_of(other)} means something else in another file that it needs"
+                    )
                 into.builtins.add(used)
                 return None
             if len(module.star_imports) > 1:
-                raise Missing(f"{file_of(other)} has several star imports: which brings `{used}` is not known")
+                raise Missing(f"{self.file_of(other)} has several star imports: which brings `{used}` is not known")
             targets = (resolved,)
         if len(targets) > 1 or binds(module, used):
-            raise Missing(f"{file_of(other)} binds `{used}` more than once")
+            raise Missing(f"{self.file_of(other)} binds `{used}` more than once")
         absolute = self._modules.absolute(other, targets[0])
         found = self._modules.split(absolute)
         if found is not None and found[1]:
@@ -156,19 +165,14 @@ class Gatherer:
             into.members[dotted] = f"{where}.{inner}"
             self.gather(where, inner, f"{where}.{inner}", into, depth + 1)
         if used in into.functions or used in into.constants or used in into.builtins:
-            raise Missing(f"`{used}` of {file_of(other)} means something else in another file that it needs")
+            raise Missing(f"`{used}` of {self.file_of(other)} means something else in another file that it needs")
         if into.imports.setdefault(used, absolute) != absolute:
-            raise Missing(f"`{used}` of {file_of(other)} means something else in another file that it needs")
+            raise Missing(f"`{used}` of {self.file_of(other)} means something else in another file that it needs")
         return None
 
     def _makes_kernel(self, module: Module, decorator: ast.expr) -> bool:
         callee = decorator.func if isinstance(decorator, ast.Call) else decorator
         return module.resolve(callee) == self._skip
-
-
-def file_of(module: str) -> str:
-    """A module as a reader looks for it."""
-    return f"`{module.replace('.', '/')}.py`"
 
 
 def binds(module: Module, name: str) -> bool:

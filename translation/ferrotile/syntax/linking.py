@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ferrotile.syntax.gathering import Gathered, Gatherer, Missing, Modules, binds, chains_of, file_of, public_names
+from ferrotile.syntax.gathering import Gathered, Gatherer, Missing, Modules, binds, chains_of, public_names
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.parsed import key_of
 from ferrotile.syntax.span import Span
@@ -106,7 +106,7 @@ class _Linker:
         if module is None or public is None:
             for name in self._unbound:
                 what = f"no file of this project is the module `{absolute}`"
-                known = f"what `*` brings of {file_of(absolute)} is not known"
+                known = f"what `*` brings of {self._gatherer.file_of(absolute)} is not known"
                 self._reasons[f"{star}.{name}"] = what if module is None else known
             return
         place = self._module.star_span(star)
@@ -117,7 +117,7 @@ class _Linker:
                 dotted = f"{absolute}.{name}"
                 if targets and self._modules.split(self._modules.absolute(absolute, targets[0])) is None:
                     if len(targets) > 1 or binds(module, name):
-                        raise Missing(f"{file_of(absolute)} binds it more than once")
+                        raise Missing(f"{self._gatherer.file_of(absolute)} binds it more than once")
                     self._imports[name] = targets[0]
                     continue
                 self._take(*self._gatherer.find("", dotted), name, place)
@@ -134,10 +134,12 @@ class _Linker:
         for brought in (*gathered.functions, *gathered.constants, *gathered.imports):
             if not self._free(brought, name, gathered):
                 what = "it" if brought == name else f"`{brought}`, which it needs,"
-                raise Missing(f"{what} means one thing in {file_of(other)} and another in this file")
+                raise Missing(f"{what} means one thing in {self._gatherer.file_of(other)} and another in this file")
         for used in gathered.builtins:
             if used in self._imports or used in self._taken.names or binds(self._module, used):
-                raise Missing(f"`{used}`, which it needs, is Python's own in {file_of(other)}, and this file's here")
+                raise Missing(
+                    f"`{used}`, which it needs, is Python's own in {self._gatherer.file_of(other)}, and this file's here"
+                )
         for replaced in (name, *gathered.functions, *gathered.constants):
             self._imports.pop(replaced, None)
         self._imports.update(gathered.imports)
@@ -183,7 +185,9 @@ class _Linker:
         module = self._gatherer.module(where)
         function = None if module is None else module.function(inner)
         if module is None or function is not None:
-            return function is not None and name in gathered.functions and gathered.functions[name].node is function.node
+            return (
+                function is not None and name in gathered.functions and gathered.functions[name].node is function.node
+            )
         return name in gathered.constants and gathered.constants[name] is module.constants.get(inner)
 
     def result(self) -> Linked:

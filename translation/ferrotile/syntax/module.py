@@ -89,6 +89,12 @@ class Module:
         found = self._by_key.get(key_of(node))
         return None if found is None else found[0]
 
+    def binding_of(self, function: FunctionSource) -> Item | None:
+        """The statement that gives a function another name, as `name = ct.kernel(function)` does; None where it has
+        its own."""
+        value = self.constants.get(function.name) if function.name != function.node.name else None
+        return None if value is None else self.item_of(value)
+
     def import_span(self, name: str) -> Span:
         """The statement that imports `name`; `NOWHERE` where none does."""
         for item, parsed in self._by_key.values():

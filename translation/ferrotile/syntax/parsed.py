@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ferrotile.syntax.module import FunctionSource
 
 _KEY = "ferrotile_item"
+_PLACE = "_ferrotile_place"
 _BOM = "\ufeff"
 
 
@@ -55,6 +56,15 @@ class Parsed:
     error: ParseError | None
 
     def local_span(self, node: ast.AST) -> Span:
+        """The node's place in the item, which the node remembers: each lowering of a kernel asks again."""
+        known: Span | None = getattr(node, _PLACE, None)
+        if known is None:
+            known = self._find_span(node)
+            if hasattr(node, "lineno"):  # nodes without a place are shared by all trees
+                setattr(node, _PLACE, known)
+        return known
+
+    def _find_span(self, node: ast.AST) -> Span:
         line: int | None = getattr(node, "lineno", None)
         column: int | None = getattr(node, "col_offset", None)
         end_line: int | None = getattr(node, "end_lineno", None)

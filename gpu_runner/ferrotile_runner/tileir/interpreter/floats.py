@@ -27,6 +27,7 @@ from ferrotile_runner.tileir.interpreter.rounding import (
     NEAREST,
     Exact,
     directed_f64,
+    fma_f32,
     narrow,
     nearest_fraction,
     odd_fma,
@@ -110,10 +111,12 @@ def fma(args: tuple[Array, ...], modes: Modes) -> Array:
             lanes = tuple(np.broadcast_to(x, near.shape) for x in wide)
             return directed_f64(near, lanes, modes.rounding, _fma_exact)
         a, b, c = (np.asarray(x.astype(np.float64), order="C") for x in np.broadcast_arrays(*wide))
+        if dtype == np.float32 and modes.rounding in NEAREST:
+            return _finish(fma_f32(a, b, c), dtype, modes)
         value = odd_fma(a, b, c)
         if modes.rounding not in NEAREST:
             return _finish(narrow(value, _name_of(dtype), dtype, modes.rounding), dtype, modes)
-        return _finish(value.astype(np.float32) if dtype == np.float32 else narrow_to_odd(value), dtype, modes)
+        return _finish(narrow_to_odd(value), dtype, modes)
 
 
 def _fma64(a: Array, b: Array, c: Array) -> Array:

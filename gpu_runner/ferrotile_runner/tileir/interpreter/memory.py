@@ -55,6 +55,8 @@ class Memory:
     printed: list[tuple[int, str]] = field(default_factory=list)
     """Block and text."""
     conflicts: bool = False
+    drawn: bool = False
+    """Whether garbage was asked for."""
 
     def note(self, finding: str) -> None:
         """Keeps a finding, once."""
@@ -69,6 +71,7 @@ class Memory:
     def garbage(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> Array:
         """Random elements for lanes whose value is not determined; finite for floats, so that differences
         show."""
+        self.drawn = True
         if self.zeros:
             return np.zeros(tuple(shape), dtype)
         if dtype == np.bool_:

@@ -74,6 +74,20 @@ def odd_fma(a: Array, b: Array, c: Array) -> Array:
     return odd_sum(np.ascontiguousarray(a * b), c)
 
 
+def fma_f32(a: Array, b: Array, c: Array) -> Array:
+    """f64 operands that f32 holds, to f32, to nearest even. The sum in f64 rounds to the same f32 as the exact one does
+    unless it lies halfway between two of them, or where f32 has fewer digits."""
+    s = np.ascontiguousarray(a * b)
+    p = s.copy()
+    s += c
+    near: Array = s.astype(np.float32)
+    doubtful = (s.view(np.uint64) & 0x1FFFFFFF) == 0x10000000
+    doubtful |= (np.abs(s) < 2.0**-125) & (s != 0)
+    if bool(doubtful.any()):
+        near[doubtful] = odd_sum(p[doubtful], c[doubtful]).astype(np.float32)
+    return near
+
+
 def step(array: Array, up: Array) -> Array:
     """The next element of the type above (`up`) or below, through zero."""
     bits = np.dtype(f"i{array.dtype.itemsize}")

@@ -61,6 +61,8 @@ class RunResult:
     findings: tuple[str, ...]
     printed: tuple[str, ...] = ()
     """What the blocks print, block by block."""
+    repeatable: bool = False
+    """No undetermined lane was read and no block met another one: any seed and order of blocks give the same."""
 
 
 def run(
@@ -153,6 +155,7 @@ def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
         {name: (b.writer >= 0).reshape(shapes[name]) for name, b in buffers.items()},
         tuple(memory.findings),
         tuple(text for _, text in sorted(memory.printed, key=lambda item: item[0])),
+        not (memory.drawn or memory.conflicts or found.in_turn or found.updated),
     )
     return result, memory.conflicts
 

@@ -25,6 +25,6 @@ def register(context: Context) -> None:
         return types.RelatedFullDocumentDiagnosticReport(items=found, result_id=identity)
 
     options = types.DiagnosticOptions(
-        inter_file_dependencies=False, workspace_diagnostics=False, identifier="ferrotile"
+        inter_file_dependencies=True, workspace_diagnostics=False, identifier="ferrotile"
     )
     context.server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)

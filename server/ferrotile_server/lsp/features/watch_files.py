@@ -53,6 +53,6 @@ async def start(context: Context) -> None:
 
     async def ask() -> None:
         request = context.server.client_register_capability_async(types.RegistrationParams([registration]))
-        context.surroundings.watched = await context.ask_for(request)
+        context.surroundings.watched = await context.granted(request)
 
     context.spawn(ask())

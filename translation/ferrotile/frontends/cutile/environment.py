@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
-from ferrotile.frontends.cutile.lint import find_unsupported
+from ferrotile.frontends.cutile.lint import Finding, find_unsupported
 from ferrotile.frontends.cutile.values import Abstract, Const, Function, Unusable
 from ferrotile.program.builder import Builder
 from ferrotile.program.ir import Attribute, Value
@@ -71,11 +70,28 @@ Inline = Callable[["Context", Function, tuple[Abstract, ...], dict[str, Abstract
 _MAX_STEPS = 200_000
 
 
+class _At:
+    """A span in force for as long as a `with` lasts."""
+
+    __slots__ = ("_before", "_ctx", "_span")
+
+    def __init__(self, ctx: Context, span: Span) -> None:
+        self._ctx, self._span = ctx, span
+
+    def __enter__(self) -> None:
+        self._before, self._ctx.span = self._ctx.span, self._span
+
+    def __exit__(self, *_: object) -> None:
+        self._ctx.span = self._before
+
+
 class Context:
     """Everything a handler needs. `span` is the Python expression in hand: operations get it."""
 
-    def __init__(self, module: Module, inline: Inline) -> None:
+    def __init__(self, module: Module, inline: Inline, syntax: dict[int, list[Finding]] | None = None) -> None:
         self.module = module
+        self.syntax = {} if syntax is None else syntax
+        """Unsupported syntax of functions, by `id` of their node."""
         self.builder = Builder()
         self.inline = inline
         self.frame = Frame({}, frozenset())
@@ -121,7 +137,10 @@ class Context:
             hidden = isinstance(root, ast.Name) and root.id in names
             return None if hidden else self.module.resolve(node)
 
-        for finding in find_unsupported(function, resolve):
+        found = self.syntax.get(id(function))
+        if found is None:
+            found = self.syntax[id(function)] = find_unsupported(function, resolve)
+        for finding in found:
             self.report(self.refused("FT201", finding.message, self.module.span_of(finding.node)))
             if finding.statement is not None:
                 self.rejected.add(id(finding.statement))
@@ -131,14 +150,9 @@ class Context:
         if all((d.code, d.span) != (found.code, found.span) for d in self.diagnostics):
             self.diagnostics.append(found)
 
-    @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
+    def at(self, node: ast.AST) -> _At:
         """Sets the span to that of `node` inside the `with`."""
-        before, self.span = self.span, self.module.span_of(node)
-        try:
-            yield
-        finally:
-            self.span = before
+        return _At(self, self.module.span_of(node))
 
     def tick(self) -> None:
         """Counts a step; refuses a kernel that takes too many."""

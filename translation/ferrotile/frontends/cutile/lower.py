@@ -11,6 +11,7 @@ from ferrotile.frontends.cutile.environment import Context, Frame
 from ferrotile.frontends.cutile.expressions import evaluate, usable
 from ferrotile.frontends.cutile.factories import closure_of
 from ferrotile.frontends.cutile.hints import entry_hints
+from ferrotile.frontends.cutile.lint import Finding
 from ferrotile.frontends.cutile.statements import RETURN, assigned_names, helper_value, run
 from ferrotile.frontends.cutile.values import Abstract, Array, Const, DictOf, DTypeOf, Function, Tile, TupleOf, Unusable
 from ferrotile.passes.uses import eliminate_dead, operations
@@ -31,12 +32,15 @@ class Lowered:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def lower_kernel(module: Module, kernel: FunctionSource, signature: Signature) -> Lowered:
-    """Never raises on user code: what is unforeseen becomes FT900.
+def lower_kernel(
+    module: Module, kernel: FunctionSource, signature: Signature, syntax: dict[int, list[Finding]] | None = None
+) -> Lowered:
+    """Never raises on user code: what is unforeseen becomes FT900. `syntax` keeps what is found in each function, by `id`
+    of its node, for the next signature of the same kernel.
 
     With a type variable in the signature it may raise `DTypeVariableError`, see `ferrotile.generic`."""
     try:
-        return _lower(module, kernel, signature)
+        return _lower(module, kernel, signature, syntax)
     except RecursionError:
         found = diagnostic("FT301", "the kernel is nested too deeply to interpret", kernel.name_span)
     except DTypeVariableError:
@@ -47,8 +51,10 @@ def lower_kernel(module: Module, kernel: FunctionSource, signature: Signature) -
     return Lowered(None, (found,))
 
 
-def _lower(module: Module, kernel: FunctionSource, signature: Signature) -> Lowered:
-    ctx = Context(module, _inline)
+def _lower(
+    module: Module, kernel: FunctionSource, signature: Signature, syntax: dict[int, list[Finding]] | None
+) -> Lowered:
+    ctx = Context(module, _inline, syntax)
     frame = Frame({}, _locals(kernel.node), is_kernel=True)
     if kernel.enclosing:
         frame.closure = closure_of(ctx, kernel)
@@ -97,7 +103,8 @@ def _constant_value(constant: ConstantValue, name: str | None) -> Abstract:
         case tuple():
             return TupleOf(tuple(_constant_value(c, None) for c in constant))
         case _:
-            return Const(constant, name if isinstance(constant, int) else None)
+            # One below zero is a plain number: passes take a symbol, mostly an extent, to be at least 0.
+            return Const(constant, name if isinstance(constant, int) and constant >= 0 else None)
 
 
 def _locals(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:

@@ -17,6 +17,12 @@ from ferrotile.frontends.cutile.values import Abstract, Const, DTypeOf, Function
 from ferrotile.signatures.dtype_names import dtype_of
 from ferrotile.syntax.module import FunctionSource
 
+_PRIVATE = {
+    "cuda.tile._numeric_semantics": frozenset(("PaddingMode", "RoundingMode")),
+    "cuda.tile._memory_model": frozenset(("MemoryOrder", "MemoryScope")),
+}
+"""Names that `cuda.tile` has from modules of its own, under which code imports them now and then."""
+
 _MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
 
 
@@ -107,10 +113,12 @@ def _module_constant(ctx: Context, name: str) -> Abstract:
 
 def of_dotted(dotted: str) -> Abstract:
     """What a dotted name of another module stands for."""
+    root, _, last = dotted.rpartition(".")
+    if last in _PRIVATE.get(root, ()):
+        root, dotted = "cuda.tile", f"cuda.tile.{last}"
     dtype = dtype_of(dotted)
     if dtype is not None:
         return DTypeOf(dtype)
-    root, _, last = dotted.rpartition(".")
     if root in ("math", "numpy") and last in _MATH_CONSTANTS:
         return Const(_MATH_CONSTANTS[last])
     return Global(dotted)

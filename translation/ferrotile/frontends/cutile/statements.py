@@ -53,8 +53,19 @@ def poison(ctx: Context, statement: ast.stmt) -> None:
         ctx.frame.variables[name] = Poison()
 
 
+_ASSIGNED = "_ferrotile_assigned"
+
+
 def assigned_names(body: Sequence[ast.stmt]) -> tuple[str, ...]:
     """Names that the statements set in their own scope, in order of appearance."""
+    return tuple(dict.fromkeys(name for statement in body for name in _assigned_in(statement)))
+
+
+def _assigned_in(statement: ast.stmt) -> tuple[str, ...]:
+    """The names that one statement sets; it remembers them, for every loop and lowering around it asks again."""
+    known: tuple[str, ...] | None = getattr(statement, _ASSIGNED, None)
+    if known is not None:
+        return known
     found: dict[str, None] = {}
 
     def visit(node: ast.AST) -> None:
@@ -68,9 +79,10 @@ def assigned_names(body: Sequence[ast.stmt]) -> tuple[str, ...]:
         for child in ast.iter_child_nodes(node):
             visit(child)
 
-    for statement in body:
-        visit(statement)
-    return tuple(found)
+    visit(statement)
+    names = tuple(found)
+    setattr(statement, _ASSIGNED, names)
+    return names
 
 
 def contains_return(node: ast.AST) -> bool:
