@@ -69,13 +69,16 @@ class Specialization:
 
 @dataclass(frozen=True, slots=True)
 class CompiledRust:
-    """Tile IR bytecode of one entry, named `{entry}_entry` in it; `ms` is the compiler's time."""
+    """Tile IR bytecode of one entry, named `{entry}_entry` in it, for `target`; `ms` is the compiler's time. `needs`
+    is what this target has and the one first asked for lacks."""
 
     bytecode: bytes
     bytecode_version: str
     check_counts: CheckCounts
     launch_checks: tuple[LaunchCheck, ...]
     ms: float
+    target: str
+    needs: str | None = None
 
 
 def _launch_check(value: object) -> LaunchCheck:
@@ -162,6 +165,7 @@ class HostClient:
             ),
             launch_checks=tuple(map(_launch_check, read.items(result["launch_checks"]))),
             ms=read.number(result["ms"]),
+            target=target,
         )
 
     def assemble(

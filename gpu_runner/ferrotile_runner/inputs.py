@@ -124,16 +124,17 @@ def grid_for(signature: Signature, sizes: Mapping[str, int], facts: Facts) -> tu
     if signature.grid is None and not facts.grid:
         return None
 
-    def factor(one: GridFactor) -> int:
-        extent = sizes.get(one.extent, 1) if isinstance(one.extent, str) else one.extent
-        return -(-extent // one.tile)
-
     if signature.grid is None:
-        axes = [math.prod(factor(f) for f in facts.grid.get(axis, ())) for axis in range(3)]
+        axes = [math.prod(_blocks(f, sizes) for f in facts.grid.get(axis, ())) for axis in range(3)]
     else:
-        axes = [math.prod(factor(f) for f in axis) for axis in signature.grid]
+        axes = [math.prod(_blocks(f, sizes) for f in axis) for axis in signature.grid]
     filled = [*axes, 1, 1, 1][:3]
     return (filled[0], filled[1], filled[2])
+
+
+def _blocks(factor: GridFactor, sizes: Mapping[str, int]) -> int:
+    extent = sizes.get(factor.extent, 1) if isinstance(factor.extent, str) else factor.extent
+    return -(-extent // factor.tile)
 
 
 def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
@@ -210,6 +211,8 @@ def _case(
 ) -> Iterator[Case]:
     grid = grid_for(signature, sizes, facts)
     if grid is None or any(grid[axis] != 1 for axis in facts.unit_axes):
+        return
+    if any(math.prod(_blocks(f, sizes) for f in factors) != grid[axis] for axis, factors in facts.grids):
         return
     shapes = {
         a.name: tuple(sizes[e] if isinstance(e, str) else e for e in a.extents)

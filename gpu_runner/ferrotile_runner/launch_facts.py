@@ -12,7 +12,8 @@ from ferrotile.signatures.model import GridFactor
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What hypotheses say about sizes. `open` are those that no size was chosen by."""
+    """What hypotheses say about sizes. `open` are those that no size was chosen by; `grids` has all that is said of
+    grid axes, `grid` the last of it for each."""
 
     sizes: Mapping[str, int]
     at_most: Mapping[str, int]
@@ -23,6 +24,7 @@ class Facts:
     grid: Mapping[int, tuple[GridFactor, ...]]
     contiguous: bool
     open: tuple[str, ...]
+    grids: tuple[tuple[int, tuple[GridFactor, ...]], ...] = ()
 
 
 _NAME = r"([A-Za-z_]\w*)"
@@ -52,6 +54,7 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
     equal: dict[str, str] = {}
     axes: set[int] = set()
     grid: dict[int, tuple[GridFactor, ...]] = {}
+    grids: list[tuple[int, tuple[GridFactor, ...]]] = []
     contiguous, unread = False, list[str]()
     for hypothesis in hypotheses:
         kind, words = next(
@@ -76,14 +79,17 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
             case "axis":
                 axes.add("xyz".index(words[0]))
             case "grid":
-                grid["xyz".index(words[0])] = tuple(_grid_factor(part.strip()) for part in words[1].split("*"))
+                axis, factors = "xyz".index(words[0]), tuple(_grid_factor(part.strip()) for part in words[1].split("*"))
+                grid[axis] = factors
+                grids.append((axis, factors))
             case "renamed" | "always":
                 pass
             case "contiguous":
                 contiguous = True
             case _:
                 unread.append(hypothesis)
-    return Facts(sizes, most, least, multiple, equal, frozenset(axes), grid, contiguous, tuple(unread))
+    read = (sizes, most, least, multiple, equal, frozenset(axes), grid, contiguous)
+    return Facts(*read, open=tuple(unread), grids=tuple(grids))
 
 
 def _grid_factor(text: str) -> GridFactor:

@@ -98,9 +98,10 @@ def write_plan(
         raise ValueError(f"{kernel.name}: needs a translation and a known grid")
     divisors = specialization(signature, sizes)
     original = python.cubin(source_slice, kernel.name, signature, target, specialization=divisors)
-    strides = {p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
+    strides = {p.rust or p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
+    known = {p.rust or p.name: divisors[p.name] for p in entry.parameters if p.name in divisors}
     compiled = host.compile(
-        kernel.rust, entry.module, entry.name, entry.generics, strides, target, specialization=divisors
+        kernel.rust, entry.module, entry.name, entry.generics, strides, target, specialization=known
     )
     folder.mkdir(parents=True, exist_ok=True)
     cubins = {"python": original.data, "rust": host.assemble(compiled.bytecode, target)}

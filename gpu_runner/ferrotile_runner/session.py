@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
+
+from ferrotile.translation import Entry as RustEntry
 
 from ferrotile_runner.disassemble import DisassemblyError, disassemble
 from ferrotile_runner.host import CompiledRust, HostClient, HostError
@@ -16,6 +18,7 @@ from ferrotile_runner.python_worker import PythonCompileError, PythonCompiler
 from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject, ToolMissing
 from ferrotile_runner.simulator import Simulator, TileIr
 from ferrotile_runner.slice import slice_source
+from ferrotile_runner.targets import needed_target
 from ferrotile_runner.tileir.model import Entry
 from ferrotile_runner.tileir.reader import read
 from ferrotile_runner.toolchain import Toolchain, cache_directory
@@ -146,7 +149,8 @@ class Session:
         return self._rustc[text]
 
     def compile_rust(self, subject: Subject) -> CompiledRust:
-        """The Tile IR of the translation. Raises RungFailure with the Python that made the refused line."""
+        """The Tile IR of the translation, for the subject's target or, where it lacks what the kernel uses, for the
+        one that the compiler names. Raises RungFailure with the Python that made the refused line."""
         entry, text = subject.kernel.entry, subject.kernel.rust
         if entry is None or text is None:
             raise RungSkipped("not translated")
@@ -154,15 +158,27 @@ class Session:
         found = self._compiled.get(key)
         if found is not None:
             return found
-        strides = {p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
         try:
-            made = self.host().compile(
-                text, entry.module, entry.name, entry.generics, strides, subject.target, cancel=subject.cancel
-            )
+            made = self._compile(subject, entry, text, subject.target)
         except HostError as error:
-            raise RungFailure("FT502", error.message, subject.rust_span(error.line)) from error
+            needed = needed_target(error.message, subject.target)
+            if needed is None:
+                raise RungFailure("FT502", error.message, subject.rust_span(error.line)) from error
+            made = self._compile_newer(subject, entry, text, *needed)
         self._compiled[key] = made
         return made
+
+    def _compile(self, subject: Subject, entry: RustEntry, text: str, target: str) -> CompiledRust:
+        strides = {p.rust or p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
+        names = (entry.module, entry.name, entry.generics)
+        return self.host().compile(text, *names, strides, target, cancel=subject.cancel)
+
+    def _compile_newer(self, subject: Subject, entry: RustEntry, text: str, target: str, what: str) -> CompiledRust:
+        """For the oldest architecture that has all that the kernel uses; the result says which, and why."""
+        try:
+            return replace(self._compile(subject, entry, text, target), needs=what)
+        except HostError as error:
+            raise RungFailure("FT502", error.message, subject.rust_span(error.line)) from error
 
     def rust_code(self, subject: Subject) -> Code:
         """The translation's Tile IR. Raises as `compile_rust` does."""

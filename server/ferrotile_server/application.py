@@ -170,9 +170,7 @@ class Application:
                 fault = Diagnostic("FT900", Severity.ERROR, message, NOWHERE)
                 return Analysis(document, EmptyTranslation(diagnostics=(fault,)))
 
-    def _translate(
-        self, document: Document, uri: str, workspace: Workspace | None, name: str
-    ) -> DocumentTranslation:
+    def _translate(self, document: Document, uri: str, workspace: Workspace | None, name: str) -> DocumentTranslation:
         if self._translator is not None:
             return self._translator(document, self._options)
         from ferrotile.relocate import Cache

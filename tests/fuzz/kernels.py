@@ -105,6 +105,8 @@ class Maker:
             if found is None or both is None:
                 return
             other, dtype, shape = b.name, found, both
+        if symbol == "//" and dtype.startswith("u"):
+            symbol = "%"  # no assembler takes the quotient
         if symbol == "/" and not is_float(dtype):
             dtype = "float32"
         left, right = (a.name, other) if self.random.random() < 0.8 else (other, a.name)
@@ -192,13 +194,71 @@ class Maker:
         shape = (*a.shape[:axis], *([1] if keep else []), *a.shape[axis + 1 :])
         self.define(f"ct.{function}({a.name}, axis={axis}, keepdims={keep})", a.dtype, shape)
 
+    def multiply(self) -> None:
+        """A matrix product of a tile and its own transpose, in a type that has one."""
+        a = self.pick(lambda m: len(m.shape) == 2 and m.dtype in (*FLOATS[:3], "int8", "uint8"))
+        if len(a.shape) != 2 or a.dtype not in (*FLOATS[:3], "int8", "uint8"):
+            return
+        total = "int32" if not is_float(a.dtype) else self.random.choice(["float32", a.dtype])
+        if a.dtype == "bfloat16":
+            total = "float32"
+        rows, columns = a.shape
+        left, right, size = (a.name, f"{a.name}.transpose()", rows)
+        if self.random.random() < 0.5:
+            left, right, size = right, left, columns
+        start = f"ct.full(({size}, {size}), {self.random.choice(['0', '1', '2'])}, ct.{total})"
+        self.define(f"ct.mma({left}, {right}, {start})", total, (size, size))
+
+    def combine(self) -> None:
+        """A reduction or a scan by the author's own function."""
+        a = self.pick(lambda m: len(m.shape) > 0 and m.dtype in ("float32", "int32"))
+        if not a.shape or a.dtype not in ("float32", "int32"):
+            return
+        low, high = ('float("-inf")', 'float("inf")') if is_float(a.dtype) else ("-2147483648", "2147483647")
+        function, start = self.random.choice(
+            [("p + q", "0"), ("ct.maximum(p, q)", low), ("p * q", "1"), ("ct.minimum(p, q)", high)]
+        )
+        axis = self.random.randrange(len(a.shape))
+        shape = a.shape[:axis] + a.shape[axis + 1 :]
+        name = self.random.choice(["reduce", "reduce", "scan"])
+        code = f"ct.{name}({a.name}, {axis}, lambda p, q: {function}, {start})"
+        self.define(code, a.dtype, shape if name == "reduce" else a.shape)
+
     # Statements
 
     def expression(self) -> None:
         self.random.choices(
-            [self.binary, self.bits, self.unary, self.convert, self.compare, self.shape, self.reduce],
-            [8, 2, 4, 4, 3, 3, 2],
-        )[0]()
+            [self.binary, self.bits, self.unary, self.convert, self.compare, self.shape, self.reduce, self.multiply,
+             self.combine],
+            [8, 2, 4, 4, 3, 3, 2, 1, 0.5],
+        )[0]()  # fmt: skip
+
+    def lanes(self, tile: tuple[int, ...], moved: bool = True) -> tuple[str, str]:
+        """Element indices of a block's tile, and a mask that fits them; `moved`: perhaps another tile, or no tile."""
+        number = self.count = self.count + 1
+        if len(tile) == 1:
+            start = "i * 16"
+            if moved:
+                start = self.random.choice(
+                    [start, start, "i * 16 + 16", "i * 16 - 16", "i * 16 + n", "n * 16", "i * 8"]
+                )
+            step = self.random.choice(["", "", " * 2"]) if moved else ""
+            self.line(f"g{number} = {start} + ct.arange(16, dtype=ct.int32){step}")
+            limit = self.random.choice(["n * 8", "x0.shape[0]", "x0.shape[0] - 3", "17"])
+            return f"g{number}", f"g{number} < {limit}"
+        row = self.random.choice(["i * 4", "i * 4", "i * 4 + 4", "i * 4 - 1", "n"]) if moved else "i * 4"
+        self.line(f"g{number} = ({row} + ct.arange(4, dtype=ct.int32))[:, None]")
+        self.line(f"h{number} = ct.arange(8, dtype=ct.int32)[None, :]")
+        limit = self.random.choice(["n * 2", "x0.shape[0]", "3"])
+        return f"(g{number}, h{number})", f"(g{number} < {limit}) & (h{number} != {self.random.randrange(8)})"
+
+    def gather(self, array: str, dtype: str, tile: tuple[int, ...]) -> None:
+        """The elements of an array at indices, some of them outside, perhaps masked."""
+        index, mask = self.lanes(tile)
+        options = f", mask={mask}" if self.random.random() < 0.4 else ""
+        if options or self.random.random() < 0.6:
+            options += f", padding_value={self.literal(dtype)}"
+        self.define(f"ct.gather({array}, {index}{options})", dtype, tile)
 
     def block(self, length: int, made: Made, *inside: Made) -> None:
         """Statements whose values do not leave the block, and an assignment to the outer variable `made`."""
@@ -254,7 +314,10 @@ class Maker:
         padding = self.random.choice(["", ", padding_mode=ct.PaddingMode.ZERO", ", padding_mode=ct.PaddingMode.NAN"])
         for k, dtype in enumerate(inputs):
             pad = padding if is_float(dtype) or "NAN" not in padding else ""
-            self.define(f"ct.load(x{k}, {index}, {tile}{pad})", dtype, tile)
+            if self.random.random() < 0.3:
+                self.gather(f"x{k}", dtype, tile)
+            else:
+                self.define(f"ct.load(x{k}, {index}, {tile}{pad})", dtype, tile)
         for _ in range(self.random.randrange(5, 12)):
             if self.random.random() < 0.15:
                 self.control()
@@ -266,7 +329,13 @@ class Maker:
             if result.dtype != "bool_" and self.random.random() < 0.5:
                 output = result.dtype
             parts.append(f"out{k}: {short(output)}[{symbols}]")
-            self.line(f"ct.store(out{k}, {index}, ct.broadcast_to({result.name}, {tile}).astype(ct.{output}))")
+            value = f"ct.broadcast_to({result.name}, {tile}).astype(ct.{output})"
+            if self.random.random() < 0.25:
+                lanes, mask = self.lanes(tile, moved=False)
+                masked = f", mask={mask}" if self.random.random() < 0.5 else ""
+                self.line(f"ct.scatter(out{k}, {lanes}, {value}{masked})")
+            else:
+                self.line(f"ct.store(out{k}, {index}, {value})")
         parts += ["n: i32", "f: f32", f"grid=({symbols[0]}/{tile[0]},)"]
         names = ", ".join([p.split(":")[0] for p in parts[:-1]])
         head = [f"# ferrotile: {', '.join(parts)}", "@ct.kernel", f"def {name}({names}):"]

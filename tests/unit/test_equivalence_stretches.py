@@ -183,3 +183,23 @@ def test_one_round_and_no_round_are_the_body_and_nothing() -> None:
     assert proof_of(never, plain, WORDS).equal
     assert not proof_of(once, plain, WORDS).equal
     assert not proof_of(never, body, WORDS).equal
+
+
+def test_a_flag_that_passes_on_another_token_does_not_make_rounds_idle() -> None:
+    """The last store hangs on a token that a round behind the stop takes back to the start."""
+    kinds = "tile<i1>, token"
+
+    def writing(idle: str) -> str:
+        return text(
+            f"  %r:2 = for %k in (%c0 to %c4, step %c1) : tile<i32> iter_values(%stop = %no, %w = %t) -> ({kinds}) {{",
+            f"  if %stop {{\n    continue %stop, {idle} : {kinds}\n  }} else {{\n  }}",
+            store("%a", "yv", token="%w", name="v"),
+            "  %q = cmpi equal %k, %bx, signed : tile<i32> -> tile<i1>",
+            f"  if %q {{\n    continue %yes, %v : {kinds}\n  }} else {{\n  }}",
+            f"  continue %stop, %v : {kinds}",
+            "  }",
+            store("%a", "yv", token="%r#1"),
+        )
+
+    assert proof_of(writing("%w"), writing("%w"), WORDS).equal
+    assert not proof_of(writing("%w"), writing("%t"), WORDS).equal

@@ -146,3 +146,16 @@ def test_arrays_of_one_rank_have_one_shape_where_nothing_else_is_known() -> None
     assert tiled.arrays["q"].shape == (2, 8, 17), "a tile of one element says nothing, one of 16 does"
     bounded = next(iter(cases(HEADS, (*FACTS, "D1 <= 4"))))
     assert bounded.sizes["D1"] <= 4, "facts come first"
+
+
+def test_a_launch_fits_all_that_is_said_of_its_grid() -> None:
+    """Two facts on one axis: sizes that only fit the last one make no launch."""
+    arguments = (
+        ArrayArgument("x", F32, ("N",), Source.DIRECTIVE),
+        ArrayArgument("y", F32, ("M",), Source.DIRECTIVE),
+    )
+    signature = Signature("k", arguments, None)
+    said = ("grid.x = cdiv(M, 16)", "grid.x = cdiv(N, 16)")
+    found = list(cases(signature, said, {"N": 16, "M": 16}))
+    assert found and all(-(-c.sizes["M"] // 16) == c.grid[0] == -(-c.sizes["N"] // 16) for c in found)
+    assert list(cases(signature, (*said, "M = 1000", "N = 16"))) == []

@@ -261,3 +261,27 @@ def test_scaled_matrices_and_powers_of_two() -> None:
         "ftof", (np.asarray([0.3, 0.5, 3.0, 0.0], np.float32),), Modes(element="f8E8M0FNU", rounding="positive_inf")
     )
     assert up.astype(np.float64).tolist()[:3] == [0.5, 0.5, 4.0]
+
+
+@pytest.mark.parametrize("name", ["float8_e5m2", "float8_e4m3fn", "bfloat16"])
+def test_views_of_types_that_numpy_does_not_know(name: str) -> None:
+    element = {"float8_e5m2": "f8E5M2", "float8_e4m3fn": "f8E4M3FN", "bfloat16": "bf16"}[name]
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    size = 1024
+    x = (np.arange(2 * size - 100) % 13).astype(np.float32).astype(dtype)
+    text = entry("").replace("tile=(4)", f"tile=({size})").replace("tile<4xf32>", f"tile<{size}xf32>")
+    stored = save("%a").replace("tile=(4)", f"tile=({size})").replace("tile<4xf32>", f"tile<{size}xf32>")
+    text = text.replace("\n  return", f"\n{stored}\n  return").replace("f32", element)
+    words: Sequence[Word] = (Storage("x", x), x.size, Storage("y", np.zeros_like(x)), x.size)
+    result = run(read(text).entry(), words, (2,))
+    assert result.arrays["y"].tobytes() == x.tobytes()
+
+
+def test_a_run_is_repeatable_where_nothing_is_left_open() -> None:
+    assert launch(save("%a")).repeatable
+    # the tile behind the array's end has lanes that nothing determines
+    x = np.arange(18, dtype=np.float32)
+    words: Sequence[Word] = (Storage("x", x), x.size, Storage("y", np.zeros_like(x)), x.size)
+    assert not run(read(entry(save("%a"))).entry(), words, (5,)).repeatable
+    # all blocks store one tile
+    assert not launch(save("%a", "%c0")).repeatable

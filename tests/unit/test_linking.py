@@ -79,7 +79,8 @@ def test_every_way_to_name_a_helper_gives_the_same_program(imports: str, call: s
         ("from .maths import largest\ndef max(a, b):\n    return a\n", "largest({})", {}, "`max`, which it needs"),
         # this file's `max` is Python's own, and the helper brings another
         ("from .maths import twice\n", "max(twice({}), 1.0)",
-         {"p/maths.py": "def max(a, b):\n    return a\ndef twice(t):\n    return max(t, 0.0)\n"}, "`max`, which it needs"),
+         {"p/maths.py": "def max(a, b):\n    return a\ndef twice(t):\n    return max(t, 0.0)\n"},
+         "`max`, which it needs"),
         # a name that the helper's file sets twice, and this file once
         ("from .maths import twice\nF = 3.0\n", "twice({}) * F",
          {"p/maths.py": "F = 1.0\nF = 2.0\ndef twice(t):\n    return t * F\n"}, "neither a function nor bound once"),
@@ -155,3 +156,31 @@ def test_a_slice_with_helpers_of_other_files_runs_alone(imports: str, call: str,
     assert len(made.lines) == made.text.count("\n")
     brought = made.text[: made.text.index("def ")].count("\n")
     assert made.file_line(brought) == module.document.text[: module.document.text.index(imports[:9])].count("\n")
+
+
+def alone(imports: str, expression: str) -> KernelTranslation:
+    (one,) = translate_document(Document(HEAD + imports + BODY.format(expression))).kernels
+    return one
+
+
+def test_a_function_that_is_bound_again_is_not_inlined() -> None:
+    one = alone("def f(t):\n    return t\ndef g(h):\n    return h\nf = g(f)\n", f"f({LOAD})")
+    assert [code for code, _ in errors(one)] == ["FT205"]
+
+
+def test_a_star_import_of_cuda_tile_hides_builtins() -> None:
+    starred = alone("from cuda.tile import *\n", f"max({LOAD}, 0, keepdims=True)")
+    plain = alone("", f"ct.max({LOAD}, 0, keepdims=True)")
+    assert starred.program is not None and plain.program is not None
+    assert print_program(starred.program) == print_program(plain.program)
+
+
+def test_a_star_import_of_an_unknown_module_may_hide_builtins() -> None:
+    assert [code for code, _ in errors(alone("from elsewhere import *\n", f"max({LOAD}, 1.0)"))] == ["FT205"]
+    assert errors(alone("from elsewhere import *\n", f"{LOAD} * len((1, 2))")) == []
+
+
+def test_a_name_that_is_imported_as_two_things_is_refused() -> None:
+    branches = "if __debug__:\n    from cuda.tile import exp as e\nelse:\n    from cuda.tile import exp2 as e\n"
+    assert [code for code, _ in errors(alone(branches, f"e({LOAD})"))] == ["FT205"]
+    assert errors(alone("from cuda.tile import exp as e\nfrom cuda.tile import exp as e\n", f"e({LOAD})")) == []

@@ -69,3 +69,18 @@ def test_proved_apart_means_apart(name: str) -> None:
                 shared |= owners.setdefault(tile, (b, c)) != (b, c)
     assert not (proved and shared)
     assert proved or shared or name in UNDECIDED
+
+
+@pytest.mark.parametrize(
+    "digit", ["t % n", "ct.where(t > 3, t % n + n, t % n)", "ct.where(t % n == 0, t % n + n, t % n)"]
+)
+def test_only_pythons_own_remainder_is_one(digit: str) -> None:
+    """Another choice between `r` and `r + n` looks like the sign fix-up of `%`, and may give two blocks one tile."""
+    text = (
+        "import cuda.tile as ct\n\n\n# ferrotile: x: f32[M, N], y: f32[M, N], grid=(M/4 * N/8,)\n"
+        "@ct.kernel\ndef k(x, y):\n    t = ct.bid(0)\n    n = ct.cdiv(x.shape[1], 8)\n"
+        f"    ct.store(y, (t // n, {digit}), ct.load(x, (0, 0), (4, 8)))\n"
+    )
+    (kernel,) = translate_document(Document(text)).kernels
+    assert kernel.rust is not None, kernel.diagnostics
+    assert (kernel.unsafe.assumed == 0) == (digit == "t % n")

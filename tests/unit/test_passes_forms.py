@@ -168,3 +168,14 @@ def test_a_grouping_beyond_the_grid_keeps_pythons_division() -> None:
     """More blocks than tiles: the last group may be empty, so that signs matter."""
     rust = kernel(GROUPED.replace("grid=(M/TM * N/TN,)", "grid=(4096,)")).rust or ""
     assert "rounding::NegativeInf" in rust
+
+
+def test_a_mapped_partition_of_one_axis_has_coordinates() -> None:
+    """`components` begins with two axes."""
+    body = (
+        "    for t in range(b, ct.cdiv(x.shape[0], T), ct.num_blocks(0)):\n"
+        "        ct.store(y, index=(t,), tile=ct.load(x, index=(t,), shape=(T,)))\n"
+    )
+    rust = kernel(vector(body, "(8,)"), "never").rust or ""
+    assert "MappedPartitionMut<f32, { [T] }, { [1] }>" in rust
+    assert ".coords();\n" in rust and "components" not in rust

@@ -147,3 +147,24 @@ def test_a_promise_to_stay_inside_needs_no_bound_but_is_said() -> None:
 def test_a_promise_is_none_where_the_array_is_also_accessed_with_a_check() -> None:
     body = LANES + "    ct.scatter(y, o, ct.gather(x, o, check_bounds=False) + ct.gather(x, o * 2))\n"
     assert lifted(body)[0] == ["gather", "gather", "store_view"]
+
+
+def test_a_loop_from_below_zero_is_not_lifted() -> None:
+    """Its first gathers are wholly outside: padding in the Python, undefined in a view. A constant with a sign is no
+    extent, so it is a plain number."""
+    body = (
+        "    for j in range(n0, ct.cdiv(x.shape[0], T)):\n"
+        "        ct.store(y, (0,), ct.gather(x, j * T + ct.arange(T, dtype=ct.int32)))\n"
+    )
+    for start in ("-3", "START"):
+        source = f"@ct.kernel\ndef k(x, y, T, START):\n{body.replace('n0', start)}"
+        lowering = lower(source, x="f32[1]", y="f32[1]", T=16, START=-3)
+        assert lowering.program is not None, lowering.diagnostics
+        arguments = (
+            ArrayArgument("x", dtypes.F32, ("N",), Source.DIRECTIVE),
+            ArrayArgument("y", dtypes.F32, ("N",), Source.DIRECTIVE),
+            ConstantArgument("T", 16, Source.DIRECTIVE),
+            ConstantArgument("START", -3, Source.DIRECTIVE),
+        )
+        program, facts = lift_views(lowering.program, Signature("k", arguments, GRID))
+        assert "gather" in [o.opcode for o in operations(program.body)] and facts == ()

@@ -33,13 +33,15 @@ class UnsafeCount:
 @dataclass(frozen=True, slots=True)
 class RustParameter:
     """How an entry's parameter looks to the JIT and the launcher. `kind`: tensor, tensor_mut, scalar.
-    `strides`: 1 where static, -1 where run-time; `tile`: the partition shape of a tensor_mut."""
+    `strides`: 1 where static, -1 where run-time; `tile`: the partition shape of a tensor_mut; `rust`: its name in
+    Rust, where the Python's is none there."""
 
     name: str
     kind: str
     rank: int = 0
     strides: tuple[int, ...] = ()
     tile: tuple[int, ...] = ()
+    rust: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

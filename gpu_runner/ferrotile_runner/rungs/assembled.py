@@ -14,9 +14,10 @@ def assembled(session: Session, subject: Subject) -> str:
     if session.toolchain.tileiras is None:
         raise ToolMissing(f"tileiras is not installed: {INSTALL}")
     try:
-        cubin = session.host().assemble(compiled.bytecode, subject.target, cancel=subject.cancel)
+        cubin = session.host().assemble(compiled.bytecode, compiled.target, cancel=subject.cancel)
     except HostError as error:
         raise RungFailure("FT503", error.message, subject.rust_span(error.line)) from error
     counts = compiled.check_counts
     checks = f"bounds checks: {counts.discharged} proved, {counts.hoisted} at launch, {counts.in_place} kept"
-    return f"{subject.target}, {len(cubin) // 1024} KiB; {checks}"
+    why = f" ({subject.target} has no `{compiled.needs}`)" if compiled.needs else ""
+    return f"{compiled.target}{why}, {len(cubin) // 1024} KiB; {checks}"

@@ -50,6 +50,7 @@ def proved(session: Session, subject: Subject) -> str:
 
 
 _RENAMED = re.compile(r"grid\.([xyz]) is Rust grid\.([xyz])")
+_OF_GRID = re.compile(r"^grid\.([xyz]) = ")
 
 
 def hypotheses_of(signature: Signature, rust: RustEntry) -> tuple[Hypotheses, tuple[str, ...]]:
@@ -57,15 +58,16 @@ def hypotheses_of(signature: Signature, rust: RustEntry) -> tuple[Hypotheses, tu
     which are then not assumed."""
     known: list[str] = []
     unread: list[str] = []
+    names = {m[1]: m[2] for text in rust.hypotheses if (m := _RENAMED.fullmatch(text))}
     for text in rust.hypotheses:
         said = _RENAMED.sub(r"rust bid.\2 = python bid.\1", text)
+        said = _OF_GRID.sub(lambda m: f"grid.{names.get(m[1], m[1])} = ", said)  # for the prover, axes are the Rust's
         try:
             parse([said])
             known.append(said)
         except HypothesisError:
             unread.append(text)
     known += [f"bid.{axis} = 0" for axis in unit_axes(signature, rust)]
-    names = {m[1]: m[2] for text in rust.hypotheses if (m := _RENAMED.fullmatch(text))}
     split = any(text.startswith("python bid.") for text in rust.hypotheses)
     if signature.grid is not None and not split:
         axes = zip("xyz", signature.grid, strict=False)

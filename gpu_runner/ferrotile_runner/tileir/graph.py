@@ -149,8 +149,7 @@ class Program:
                 self.pure(operation)
 
     def pure(self, operation: Operation) -> None:
-        name, store = operation.name, self.store
-        match name:
+        match operation.name:
             case "get_tile_block_id":
                 for axis, value in zip("xyz", operation.results, strict=True):
                     self.bind(operation, value, self.setting.blocks[axis])

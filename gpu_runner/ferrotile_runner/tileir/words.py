@@ -67,6 +67,9 @@ def show(term: Term | None, depth: int = 4) -> str:
         case "map":
             axes = "" if not squeeze(term.args[0].shape) else f"[axes {term.data}]"
             return f"{args[0]}{axes}"
+        case "reduce" | "scan" if isinstance(term.data, tuple):
+            starts = ", ".join(_literal(value, term.element) for value in term.data[2])
+            return f"{term.op}({', '.join(args)}; from {starts})"
         case op if op in _SYMBOLS:
             return "(" + f" {_SYMBOLS[op]} ".join(args) + ")"
         case op:
@@ -75,9 +78,14 @@ def show(term: Term | None, depth: int = 4) -> str:
 
 
 def _constant(term: Term) -> str:
-    if term.element.startswith(("i", "p")):
-        return str(term.data)
-    return f"{term.element}:{term.data:#x}" if isinstance(term.data, int) else str(term.data)
+    return _literal(term.data, term.element)
+
+
+def _literal(value: object, element: str) -> str:
+    """A number, or the bits of a float."""
+    if element.startswith(("i", "p")) or not isinstance(value, int):
+        return str(value)
+    return f"{element}:{value:#x}"
 
 
 def differ(python: Term, rust: Term, seen: dict[tuple[int, int], Pair | None] | None = None) -> Pair | None:

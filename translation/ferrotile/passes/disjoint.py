@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.affine import Affine
@@ -156,7 +157,7 @@ def strides(space: Space, access: Access, index: Sequence[Affine]) -> dict[int, 
     found: dict[int, int] = {}
     for form in index:
         terms = sorted(((abs(k), s) for s, k in form.terms if s.startswith("bid") or space.source(s) is not None))
-        for (k, symbol), (more, _) in zip(terms, terms[1:], strict=False):
+        for (k, symbol), (more, _) in pairwise(terms):
             if symbol.startswith("bid") and more % k == 0 and more > k:
                 found[int(symbol[3:])] = more // k
     for loop in access.path:

@@ -37,8 +37,8 @@ def has_effect(operation: Operation) -> bool:
     return OPERATIONS[operation.opcode].effect not in (Effect.PURE, Effect.READ)
 
 
-_Node = tuple[str, int]
-"""A value by its id, or a statement by its identity."""
+_Node = int
+"""A value by its id, or a statement by the complement of its identity, which is negative."""
 
 
 @dataclass(slots=True)
@@ -59,50 +59,50 @@ class _Graph:
 
     def _statement(self, statement: Statement, inside: tuple[_Node, ...], loop: For | Loop | None) -> None:
         if isinstance(statement, Operation):
-            needs = (*map(_value, statement.operands), *inside)
+            needs = (*[v.id for v in statement.operands], *inside)
             if has_effect(statement):
                 self.roots.extend(needs)
             for result in statement.results:
-                self._add(_value(result), *needs)
+                self._add(result.id, *needs)
             return
-        own = ("statement", id(statement))
+        own = ~id(statement)
         self._add(own, *inside)
         for result in statement.results:
-            self._add(_value(result), own)
+            self._add(result.id, own)
         if isinstance(statement, If):
-            self._add(own, _value(statement.condition))
+            self._add(own, statement.condition.id)
             self.block(statement.then, (own,), loop, statement)
             self.block(statement.otherwise, (own,), loop, statement)
             return
         for argument, start, result in zip(statement.arguments, statement.initial, statement.results, strict=True):
-            self._add(_value(argument), _value(start), own)
+            self._add(argument.id, start.id, own)
             if isinstance(statement, For):
-                self._add(_value(result), _value(start))
+                self._add(result.id, start.id)
             if self.whole:
-                self._add(_value(result), _value(argument))
+                self._add(result.id, argument.id)
         if isinstance(statement, For):
-            self._add(own, *map(_value, (statement.lower, statement.upper, statement.step)))
-            self._add(_value(statement.variable), own)
+            self._add(own, *[v.id for v in (statement.lower, statement.upper, statement.step)])
+            self._add(statement.variable.id, own)
         self.block(statement.body, (own,), statement, None)
 
     def _end(self, end: Terminator, inside: tuple[_Node, ...], loop: For | Loop | None, branch: If | None) -> None:
         if isinstance(loop, For) and end.kind in (End.BREAK, End.RETURN):
             for argument, result in zip(loop.arguments, loop.results, strict=True):
-                self._add(_value(result), _value(argument))  # what idle rounds hand on
+                self._add(result.id, argument.id)  # what idle rounds hand on
         if end.kind is End.RETURN:
             self.roots.extend(inside)
         elif end.kind is End.YIELD and branch is not None:
             for result, value in zip(branch.results, end.values, strict=True):
-                self._add(_value(result), _value(value))
+                self._add(result.id, value.id)
         elif loop is not None:
-            self._add(("statement", id(loop)), *inside)
+            self._add(~id(loop), *inside)
             again = end.kind is not End.BREAK
             for argument, result, value in zip(loop.arguments, loop.results, end.values, strict=True):
                 # A `for` that is left early counts on with the values that it was left with.
                 if again or isinstance(loop, For) or self.whole:
-                    self._add(_value(argument), _value(value))
+                    self._add(argument.id, value.id)
                 if not again or isinstance(loop, For):
-                    self._add(_value(result), _value(value))
+                    self._add(result.id, value.id)
 
     def reached(self) -> set[_Node]:
         found = set(self.roots)
@@ -115,19 +115,13 @@ class _Graph:
         return found
 
 
-def _value(value: Value) -> _Node:
-    return ("value", value.id)
-
-
 def liveness(body: Block, whole: bool = False) -> Liveness:
     """What the body needs. With `whole`, a carried value that is needed needs its start and the values at all ends,
     so that those that stay are defined; without, exactly what cuTile Python keeps, which puts placeholders there."""
     graph = _Graph(whole)
     graph.block(body, (), None, None)
     reached = graph.reached()
-    return Liveness(
-        {n for kind, n in reached if kind == "value"}, {n for kind, n in reached if kind == "statement"}
-    )
+    return Liveness({n for n in reached if n >= 0}, {~n for n in reached if n < 0})
 
 
 def live_uses(program: Program) -> Counter[int]:

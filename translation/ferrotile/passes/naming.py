@@ -212,7 +212,25 @@ def local(wish: str, taken: Container[str]) -> str:
     return name
 
 
-def item(wish: str) -> str:
-    """A name for an entry or module: never one of a core operation."""
+_PRELUDE = frozenset(["Some", "None", "Ok", "Err"])
+_TYPES = frozenset(["Some", "None", "Ok", "Err", "Option", "Result", "Vec", "Box", "String", "Self", "Drop"])
+"""Names of the prelude that the code around an entry uses, so that no type may be called like them."""
+
+
+def array(wish: str) -> str:
+    """The name of an array parameter: the author's, unless it is a word of Rust."""
+    return f"{wish}_" if wish in KEYWORDS or wish in _PRELUDE else wish
+
+
+def constant(wish: str) -> str:
+    """The name of a constant parameter. `E` is what the core's own functions call their element type, and the JIT
+    confuses the two."""
+    return f"{wish}_" if wish in KEYWORDS or wish in _PRELUDE or wish in CORE or wish == "E" else wish
+
+
+def item(wish: str, taken: Container[str] = ()) -> str:
+    """A name for an entry or module: never one of a core operation, of a parameter in `taken`, or one whose launcher,
+    a type of the same name in camel case, would hide a type of the prelude."""
     name = wish if wish.isascii() else "kernel"
-    return f"{name}_kernel" if name in KEYWORDS or name in CORE else name
+    launcher = "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+    return f"{name}_kernel" if name in KEYWORDS or name in CORE or launcher in _TYPES or name in taken else name

@@ -140,7 +140,9 @@ def substitute(block: Block, mapping: Mapping[int, Value]) -> Block:
                                initial=many(s.initial), body=body)  # fmt: skip
             case Loop():
                 body = visit(s.body)
-                return s if body is s.body and not changes(s.initial) else replace(s, initial=many(s.initial), body=body)
+                if body is s.body and not changes(s.initial):
+                    return s
+                return replace(s, initial=many(s.initial), body=body)
 
     def visit(b: Block) -> Block:
         end = b.terminator

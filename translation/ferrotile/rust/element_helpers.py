@@ -235,8 +235,12 @@ class _Text:
         latency = atom(f"Latency::<{operation.attribute('latency') or 0}>")
         match request.opcode:
             case "gather":
-                code = call("load_ptr_tko", atom("at"), *weak, masked, atom("None"), token, latency)
-                return code, self.access.padding is not None and mask is not None
+                # Padding by `select` keeps the call short; of bools, a mask and a padding look alike in Tile IR.
+                inline = request.dtype.name == "bool" and scalar_padding(request) and mask is not None
+                inline = inline and len(self.lanes.axes) < 2
+                pad = atom("Some(padding)" if inline else "None")
+                code = call("load_ptr_tko", atom("at"), *weak, masked, pad, token, latency)
+                return code, self.access.padding is not None and not inline and mask is not None
             case "scatter":
                 return call("store_ptr_tko", atom("at"), atom("t"), *weak, masked, token, latency), False
         order = atom(f"ordering::{ORDERING[str(operation.attribute('memory_order'))]}")

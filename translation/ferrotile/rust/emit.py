@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ferrotile.passes import naming
 from ferrotile.passes.facts import Facts, facts_of
@@ -43,8 +43,8 @@ class Emitted:
 
 
 def emit(plan: Plan, comments: Sequence[tuple[Span, str]] = (), named: frozenset[int] = frozenset()) -> Emitted:
-    """The module of one kernel; `named` are values to give a local from the start, as `Emitted.named` of the same kernel
-    for other types. Raises `Unsupported` for what the target cannot say."""
+    """The module of one kernel; `named` are values to give a local from the start, as `Emitted.named` of the same
+    kernel for other types. Raises `Unsupported` for what the target cannot say."""
     facts = facts_of(plan.program)
     forced = set(named)
     for _ in range(_TRIES):
@@ -63,6 +63,8 @@ def _placed(program: Program, comments: Sequence[tuple[Span, str]]) -> list[tupl
 
 def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], forced: set[int]) -> Emitted:
     program = plan.program
+    named = plan
+    plan = replace(plan, arrays=tuple(replace(a, name=naming.array(a.name)) for a in plan.arrays))
     generic = {c.name: str(c.value).lower() for c in program.constants if not c.pinned}
     rows = [s for a in plan.arrays for s, n in zip(a.tile, a.counts, strict=False) if n > 1 and s.symbol is not None]
     generic |= {s.symbol: str(s.value) for s in rows if s.symbol is not None}
@@ -70,12 +72,12 @@ def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], for
     arrays = {p.name for p in program.parameters if isinstance(p.value.type, ArrayType)}
     values = Values(facts, forced)
     hints = {v.name for s in values.defined.values() for v in s.results if v.name}
-    scope = Scope(arrays | set(generic) | HELPERS, hints)
+    scope = Scope({*map(naming.array, arrays), *map(naming.constant, generic), *HELPERS}, hints)
     writer = Writer(8)
     body = Body(plan, values, scope, spelling, writer, _placed(program, comments), forced)
     for parameter in program.parameters:
         if parameter.name in arrays:
-            body.variables[parameter.value.id] = Variable(parameter.name, FOREVER)
+            body.variables[parameter.value.id] = Variable(naming.array(parameter.name), FOREVER)
         else:
             last = values.last_use(parameter.value)
             body.variables[parameter.value.id] = scope.declare(parameter.name, 0, last)
@@ -85,8 +87,9 @@ def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], for
     parameters = [_parameter(p.value, body.variables[p.value.id].name, plan, spelling) for p in program.parameters]
     used = [name for name in generic if name in spelling.used]
     types = _type_parameters(program)
-    name = naming.item(program.name)
-    generics = [*(f"{t}: ElementType" for t in types), *(_const_parameter(n, generic[n]) for n in used)]
+    constants = {n: naming.constant(n) for n in used}
+    name = naming.item(program.name, (*types, *constants.values()))
+    generics = [*(f"{t}: ElementType" for t in types), *(_const_parameter(c, generic[n]) for n, c in constants.items())]
     entry_lines = [
         *([f"    // {', '.join(types)}: f16, bf16 or f32."] if types else []),
         *_entry(name, generics, parameters, writer.lines, program.hints),
@@ -102,7 +105,7 @@ def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], for
         (*(d.name for d in types.values()), *(generic[n] for n in used)),
         plan.hypotheses,
     )
-    outputs = tuple(Output(a.name, a.form.value, a.reason) for a in plan.arrays if a.form is not Form.READ)
+    outputs = tuple(Output(a.name, a.form.value, a.reason) for a in named.arrays if a.form is not Form.READ)
     count = text.count("unsafe {")
     assumed = body.memory.assumed
     head = ((first, program.name_span), *pairs)
@@ -136,11 +139,12 @@ def _abi(value: Value, name: str, plan: Plan) -> RustParameter:
         return RustParameter(name, "scalar")
     array: ArrayPlan = plan.array(value.id)
     strides = (*[-1] * (array.rank - 1), 1)
+    rust = array.name if array.name != name else None
     if array.form in (Form.OWNED, Form.OWNED_ROW):
-        return RustParameter(name, "tensor_mut", array.rank, strides, tuple(s.value for s in array.tile))
+        return RustParameter(name, "tensor_mut", array.rank, strides, tuple(s.value for s in array.tile), rust)
     if array.form is Form.MAPPED:
-        return RustParameter(name, "tensor_mut", array.rank, strides)
-    return RustParameter(name, "tensor", array.rank, strides)
+        return RustParameter(name, "tensor_mut", array.rank, strides, rust=rust)
+    return RustParameter(name, "tensor", array.rank, strides, rust=rust)
 
 
 def _type_parameters(program: Program) -> dict[str, DType]:

@@ -106,9 +106,7 @@ def expression(operation: Operation, op: Operands) -> Code:
         case "num_blocks":
             return atom(f"get_num_tile_blocks().{op.axes[int(str(operation.attribute('axis')))]}")
         case "const_param":
-            name = str(operation.attribute("name"))
-            op.spelling.used.add(name)
-            return atom(name)
+            return atom(op.spelling.constant(str(operation.attribute("name"))))
         case "extent":
             return atom(f"{op.raw(a[0]).text}.shape()[{operation.attribute('axis')}]")
         case "num_tiles":
@@ -176,6 +174,9 @@ def _constant(operation: Operation, kind: TileType, op: Operands) -> Code:
             return negative(text) if text.startswith("-") else atom(text)
         tile = op.bind("scalar", op.spelling.tile(kind.dtype, ()), constant_code(op, value, kind.dtype, ()))
         return call("tile_to_scalar", tile)
+    if op.values.splats(operation.result):
+        text = literal(value, kind.dtype, False)
+        return method(atom(f"{text}{kind.dtype}"), "broadcast", atom(op.spelling.shape(kind.shape)))
     return constant_code(op, value, kind.dtype, kind.shape)
 
 

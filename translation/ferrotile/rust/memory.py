@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ferrotile.passes.hints import check_is_free, use_tma
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
-from ferrotile.program.dtypes import BOOL, I32
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import ArrayType, ViewType
 from ferrotile.rust import safety
 from ferrotile.rust.element_helpers import strides_helper
 from ferrotile.rust.elements import Elements
-from ferrotile.rust.expressions import Unsupported, constant_code, tile_type
+from ferrotile.rust.expressions import Unsupported, tile_type
 from ferrotile.rust.layout import Code, array, atom, binary, call, method, suffixed
 from ferrotile.rust.layout import statement as layout_statement
 from ferrotile.rust.layout import unsafe_statement as layout_unsafe
+from ferrotile.rust.masked_loads import masked_load
 from ferrotile.rust.ordered import Ordered
 from ferrotile.rust.pointers import Pointers
 from ferrotile.rust.special_views import SpecialViews
@@ -51,7 +49,7 @@ class Memory:
         self._body = body
         self.plan = body.plan
         self._defined = body.values.defined
-        self.access = body.values.accesses
+        self.access = dict(body.values.accesses)
         self.views: dict[_Key, str] = {}
         self._stores: dict[tuple[int, tuple[int, ...]], str] = {}
         self._tokens: dict[int, str] = {}
@@ -158,8 +156,8 @@ class Memory:
         view = operation.operands[0].type
         assert isinstance(view, ViewType)
         if self.plan.options.unsafe == "never" and view.padding not in (None, "zero"):
-            return self._masked(operation, view)
-        return self._load_code(operation)
+            return masked_load(self, self._body, operation, view)
+        return self.plain_load_code(operation)
 
     def token(self, plan: ArrayPlan) -> str:
         """The variable that holds the token of an array's last access."""
@@ -174,52 +172,8 @@ class Memory:
         self.assumed += not plan.injective
         self._body.writer.line(f"// SAFETY: {_WHY[plan.injective]} of `{plan.name}`.")
 
-    def _masked(self, operation: Operation, view: ViewType) -> Code:
-        """Any padding without `unsafe`: a zero-padded load, and a select on the lanes inside the array."""
-        body, spelling = self._body, self._body.spelling
-        plain = replace(view, padding=None)
-        source = operation.operands[0]
-        made = self._defined[source.id]
-        assert isinstance(made, Operation)
-        array_ = made.operands[0].name or self.plan.array(made.operands[0].id).name
-        unpadded = replace(source, type=plain)
-        access = self.access[id(operation)]
-        loaded = replace(operation, operands=(unpadded, *operation.operands[1:]))
-        self.access[id(loaded)] = replace(access, operation=loaded, view=plain)
-        kind = spelling.tile(view.dtype, view.tile)
-        mask: Code | None = None
-        flags = spelling.tile(BOOL, view.tile)
-        for d, size in enumerate(view.tile):
-            axis = view.dim_map[d]
-            if size.value == 1:
-                continue
-            line = replace(size, symbol=size.symbol)
-            lanes = body.bind("lanes", spelling.tile(I32, (line,)), call("iota", atom(spelling.shape((line,)))))
-            shape = atom(spelling.shape((line,)))
-            start = access.index[d]
-            if start.known != 0:
-                index = binary(body.scalar(operation.operands[1 + d]), "*", atom(spelling.size(size)), 10)
-                lanes = body.bind(
-                    "at",
-                    spelling.tile(I32, (line,)),
-                    binary(method(index, "broadcast", shape), "+", lanes, 9),
-                )
-            end = method(atom(f"{array_}.shape()[{axis}]"), "broadcast", shape)
-            inside = call("lt_tile", lanes, end)
-            ones = ", ".join(spelling.size(size) if e == d else "1" for e in range(len(view.tile)))
-            inside = method(inside, "reshape", atom(f"shape![{ones}]"))
-            if any(s.value != 1 for e, s in enumerate(view.tile) if e != d):
-                inside = body.bind("inside", flags.replace(spelling.braces(view.tile), f"{{ [{ones}] }}"), inside)
-                inside = method(inside, "broadcast", atom(spelling.shape(view.tile)))
-            mask = inside if mask is None else binary(mask, "&", inside, 7)
-        tile = body.bind("loaded", kind, self._load_code(loaded))
-        if mask is None:
-            return tile
-        number = {"neg_zero": -0.0, "nan": math.nan, "pos_inf": math.inf, "neg_inf": -math.inf}[str(view.padding)]
-        fill = body.bind("fill", kind, constant_code(body.operands, number, view.dtype, view.tile))
-        return call("select", body.bind("inside", flags, mask), tile, fill)
-
-    def _load_code(self, operation: Operation) -> Code:
+    def plain_load_code(self, operation: Operation) -> Code:
+        """A load as an expression, with the padding of its view."""
         view, index = operation.operands[0], operation.operands[1:]
         plan = self.array(view)
         access = self.access[id(operation)]

@@ -78,10 +78,12 @@ class Body:
             self.writer.line(line)
 
     def _prefer_locals(self, code: Code) -> None:
-        """A condition gets a name where that keeps the call on one line."""
+        """A condition or a constant gets a name where that keeps the call on one line."""
         for value, length in code.parts:
             source = self.values.defined.get(value)
-            if value in self.forced or not isinstance(source, Operation) or source.opcode not in ("cmpi", "cmpf"):
+            if value in self.forced or not isinstance(source, Operation):
+                continue
+            if source.opcode not in ("cmpi", "cmpf", "constant"):
                 continue
             if len(code.text) - length + len("inside") <= CALL_WIDTH and tile_type(source.result).shape:
                 self.crowding.add(value)

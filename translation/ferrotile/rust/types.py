@@ -7,6 +7,7 @@ import struct
 from collections.abc import Container, Iterable
 from decimal import Decimal
 
+from ferrotile.passes import naming
 from ferrotile.program.dtypes import F32, DType
 from ferrotile.program.types import Shape, Size, TileType
 
@@ -23,9 +24,13 @@ class Spelling:
     def size(self, size: Size) -> str:
         """A constant's name, or the number."""
         if size.symbol is not None and size.symbol in self._generic:
-            self.used.add(size.symbol)
-            return size.symbol
+            return self.constant(size.symbol)
         return str(size.value)
+
+    def constant(self, name: str) -> str:
+        """A generic constant as Rust names it."""
+        self.used.add(name)
+        return naming.constant(name)
 
     def sizes(self, shape: Iterable[Size]) -> str:
         return ", ".join(map(self.size, shape))

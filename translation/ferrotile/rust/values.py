@@ -47,6 +47,8 @@ _NEVER = frozenset(
     ]
 )
 _CONVERSIONS = frozenset(("itof", "ftof", "ftoi"))
+_SPLATTED = frozenset((*OPERATORS, "select", "fma", "cmpf", "cmpi", "maxf", "minf", "maxi", "mini"))
+"""Operations that take a constant as a literal on all lanes."""
 
 
 FOREVER = 1 << 40
@@ -127,7 +129,7 @@ class Values:
         if not isinstance(kind, TileType) or kind.pointer:
             return False
         if source.opcode == "constant":
-            return self._constant_inline(source, kind, value, consumer)
+            return self._constant_inline(source, kind, value, consumer) or self._splats(source, kind, value, consumer)
         if value.name is not None:
             return False
         if self._untyped_comparison(source, consumer):
@@ -158,6 +160,24 @@ class Values:
         if not others or any(self._is_constant(v) for v in others):
             return False
         return self._types_constant(consumer, value, others[0])
+
+    def _splats(self, source: Operation, kind: TileType, value: Value, consumer: Statement) -> bool:
+        """Whether a constant is a literal on all lanes where it is used: the JIT knows the type of that anywhere."""
+        number = source.attribute("value")
+        if value.name is not None or kind.dtype.name not in ("f32", "i32") or not isinstance(number, (int, float)):
+            return False
+        text = literal(number, kind.dtype, False) or ""
+        plain = bool(kind.shape) and kind.dtype.variable is None and text.replace(".", "").isdigit()
+        return plain and isinstance(consumer, Operation) and consumer.opcode in _SPLATTED
+
+    def splats(self, value: Value) -> bool:
+        """Whether an inlined constant is written as `0.5f32.broadcast(..)` rather than `constant(0.5, ..)`."""
+        source, kind = self.defined.get(value.id), value.type
+        if not isinstance(source, Operation) or not isinstance(kind, TileType) or not self.is_inline(value):
+            return False
+        (consumer,) = self.consumers(value)
+        assert not isinstance(consumer, int)
+        return not self._constant_inline(source, kind, value, consumer)
 
     def _types_constant(self, consumer: Operation, value: Value, other: Value) -> bool:
         """Whether the JIT finds the type of a constant from its operator: it takes the type of the left operand where

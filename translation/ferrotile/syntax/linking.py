@@ -73,7 +73,7 @@ class _Linker:
         if found is not None and not found[1]:
             return
         try:
-            if len(self._module.import_targets(name)) > 1:
+            if name in self._module.reimported:
                 raise Missing("this file imports it more than once")
             self._take(*self._gatherer.find(self._home, target), name, self._module.import_span(name))
         except Missing as missing:
@@ -84,7 +84,7 @@ class _Linker:
         target = self._module.imports[root]
         written = ".".join((target.rstrip("."), *attributes))
         try:
-            if len(self._module.import_targets(root)) > 1 or binds(self._module, root):
+            if root in self._module.reimported or binds(self._module, root):
                 raise Missing(f"this file binds `{root}` more than once")
             member = self._gatherer.member(self._home, target, attributes)
             if member is not None:
@@ -137,9 +137,8 @@ class _Linker:
                 raise Missing(f"{what} means one thing in {self._gatherer.file_of(other)} and another in this file")
         for used in gathered.builtins:
             if used in self._imports or used in self._taken.names or binds(self._module, used):
-                raise Missing(
-                    f"`{used}`, which it needs, is Python's own in {self._gatherer.file_of(other)}, and this file's here"
-                )
+                there = self._gatherer.file_of(other)
+                raise Missing(f"`{used}`, which it needs, is Python's own in {there}, and not here")
         for replaced in (name, *gathered.functions, *gathered.constants):
             self._imports.pop(replaced, None)
         self._imports.update(gathered.imports)

@@ -16,6 +16,9 @@ from ferrotile.syntax.document import Document, Item
 from ferrotile.syntax.parsed import ParseCache, Parsed, key_of
 from ferrotile.syntax.span import NOWHERE, Span
 
+_HIDDEN = frozenset(("abs", "divmod", "max", "min", "pow", "print", "sum"))
+"""Builtins that `from cuda.tile import *` hides; those of other array libraries hide these, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionSource:
@@ -57,6 +60,8 @@ class Module:
     unlinked: Mapping[str, str] = field(default_factory=dict, repr=False)
     """By what `resolve` makes of a name of another file: why it could not be taken over from there. Empty where no
     workspace was at hand."""
+    reimported: frozenset[str] = frozenset()
+    """Names that are imported more than once, as different things: `imports` has the last."""
 
     @property
     def statements(self) -> tuple[ast.stmt, ...]:
@@ -81,8 +86,7 @@ class Module:
             spans = [s for child in ast.iter_child_nodes(node) if (s := self.span_of(child)) != NOWHERE]
             return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else NOWHERE
         item, parsed = found
-        local = parsed.local_span(node)
-        return Span(item.span.start + local.start, item.span.start + local.end)
+        return parsed.span_from(item.span.start, node)
 
     def item_of(self, node: ast.AST) -> Item | None:
         """The top-level item that `node` belongs to."""
@@ -150,8 +154,10 @@ class Module:
                     return None
 
     def _from_star(self, name: str) -> bool:
-        known = name in self.constants or hasattr(builtins, name) or self.function(name) is not None
-        return bool(self.star_imports) and not known
+        if not self.star_imports or name in self.constants or self.function(name) is not None:
+            return False
+        hiding = _HIDDEN if self.star_imports[-1] == "cuda.tile" else _HIDDEN | {"all", "any", "round"}
+        return name in hiding or not hasattr(builtins, name)
 
 
 def parse_module(document: Document, cache: ParseCache | None = None) -> Module:
@@ -196,6 +202,7 @@ def parse_module(document: Document, cache: ParseCache | None = None) -> Module:
         tuple(parsed),
         by_key,
         frozenset(id(i) for i, p in zip(kept, parsed, strict=True) if p.error is not None),
+        reimported=_reimported(parsed),
     )
 
 
@@ -229,6 +236,11 @@ def _sources(item: Item, one: Parsed) -> tuple[FunctionSource, ...]:
 
 def _imports(parsed: Iterable[Parsed]) -> Mapping[str, str]:
     return {name: target for p in parsed for name, target in p.facts.imports}
+
+
+def _reimported(parsed: Iterable[Parsed]) -> frozenset[str]:
+    first: dict[str, str] = {}
+    return frozenset(n for p in parsed for n, target in p.facts.imports if first.setdefault(n, target) != target)
 
 
 def _constants(parsed: Iterable[Parsed]) -> Mapping[str, ast.expr]:

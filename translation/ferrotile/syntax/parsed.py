@@ -55,16 +55,19 @@ class Parsed:
     facts: Facts
     error: ParseError | None
 
-    def local_span(self, node: ast.AST) -> Span:
-        """The node's place in the item, which the node remembers: each lowering of a kernel asks again."""
-        known: Span | None = getattr(node, _PLACE, None)
-        if known is None:
-            known = self._find_span(node)
-            if hasattr(node, "lineno"):  # nodes without a place are shared by all trees
-                setattr(node, _PLACE, known)
-        return known
+    def span_from(self, start: int, node: ast.AST) -> Span:
+        """The node's place in the file where its item stands at `start`. The node remembers it: each lowering of a
+        kernel asks again."""
+        known: tuple[int, Span] | None = getattr(node, _PLACE, None)
+        if known is not None and known[0] == start:
+            return known[1]
+        local = self.local_span(node)
+        span = Span(start + local.start, start + local.end)
+        if hasattr(node, "lineno"):  # nodes without a place are shared by all trees
+            setattr(node, _PLACE, (start, span))
+        return span
 
-    def _find_span(self, node: ast.AST) -> Span:
+    def local_span(self, node: ast.AST) -> Span:
         line: int | None = getattr(node, "lineno", None)
         column: int | None = getattr(node, "col_offset", None)
         end_line: int | None = getattr(node, "end_lineno", None)
@@ -133,6 +136,21 @@ class ParseCache:
 
     def keep_sources(self, one: Parsed, item: Item, sources: tuple[FunctionSource, ...]) -> None:
         self._sources[one.key] = (item, sources)
+
+
+_BARE = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly in a node, but for operators and contexts, which have no place and nothing inside."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found.extend([child for child in value if isinstance(child, ast.AST)])
+        elif isinstance(value, ast.AST) and not isinstance(value, _BARE):
+            found.append(value)
+    return found
 
 
 def key_of(node: ast.AST) -> int:
@@ -221,8 +239,7 @@ class _Collector:
                     self._bindings.extend((n, None) for n in names)
                 case ast.stmt() if not enclosing:
                     self._bind(node)
-            children = list(ast.iter_child_nodes(node))
-            stack.extend((child, inner) for child in reversed(children))
+            stack.extend([(child, inner) for child in reversed(_children(node))])
         return Facts(tuple(self._functions), tuple(self._imports), tuple(self._stars), tuple(self._bindings))
 
     def _bind(self, node: ast.stmt) -> None:

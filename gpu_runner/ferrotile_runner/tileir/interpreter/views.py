@@ -153,7 +153,10 @@ def _windows(memory: Memory, view: TileView, index: Sequence[Array], blocks: Arr
     tensor = view.view
     words = [*index, tensor.offset, *tensor.shape, *tensor.strides]
     count = max(word.size for word in words)
-    rows = np.stack([np.broadcast_to(word.reshape(-1), (count,)) for word in words], axis=1).tolist()
+    table = np.empty((count, len(words)), np.int64)
+    for column, word in enumerate(words):
+        table[:, column] = word.reshape(-1)
+    rows = table.tolist()
     found: list[_Window] = []
     rank, axes = len(view.tile), len(tensor.shape)
     limit = tensor.buffer.data.size

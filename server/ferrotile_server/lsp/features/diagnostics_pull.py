@@ -24,7 +24,5 @@ def register(context: Context) -> None:
             return types.RelatedUnchangedDocumentDiagnosticReport(result_id=identity)
         return types.RelatedFullDocumentDiagnosticReport(items=found, result_id=identity)
 
-    options = types.DiagnosticOptions(
-        inter_file_dependencies=True, workspace_diagnostics=False, identifier="ferrotile"
-    )
+    options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="ferrotile")
     context.server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)

@@ -21,9 +21,7 @@ from ferrotile_server.verdicts import RUNGS
 logger = logging.getLogger(__name__)
 
 
-def register(
-    context: Context, publisher: Publisher, previews: Previews, start: Callable[[], Awaitable[None]]
-) -> None:
+def register(context: Context, publisher: Publisher, previews: Previews, start: Callable[[], Awaitable[None]]) -> None:
     """Offer the life cycle and document synchronisation; `start` is awaited once the editor is ready."""
     server = context.server
 

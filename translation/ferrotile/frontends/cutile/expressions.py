@@ -50,7 +50,8 @@ def evaluate(ctx: Context, node: ast.expr) -> Abstract:
 
 def usable(ctx: Context, node: ast.expr) -> Abstract:
     """`evaluate`, refusing names that have no one value here."""
-    return checked(ctx, evaluate(ctx, node), ctx.module.span_of(node))
+    value = evaluate(ctx, node)
+    return checked(ctx, value, ctx.module.span_of(node)) if isinstance(value, (Poison, Unusable)) else value
 
 
 def checked(ctx: Context, value: Abstract, span: Span) -> Abstract:

@@ -35,8 +35,8 @@ class Lowered:
 def lower_kernel(
     module: Module, kernel: FunctionSource, signature: Signature, syntax: dict[int, list[Finding]] | None = None
 ) -> Lowered:
-    """Never raises on user code: what is unforeseen becomes FT900. `syntax` keeps what is found in each function, by `id`
-    of its node, for the next signature of the same kernel.
+    """Never raises on user code: what is unforeseen becomes FT900. `syntax` keeps what is found in each function, by
+    `id` of its node, for the next signature of the same kernel.
 
     With a type variable in the signature it may raise `DTypeVariableError`, see `ferrotile.generic`."""
     try:

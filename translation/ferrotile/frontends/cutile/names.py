@@ -52,10 +52,14 @@ def _module_value(ctx: Context, node: ast.Name) -> Abstract:
     name = node.id
     if name in ctx.module_values:
         return ctx.module_values[name]
+    function = ctx.module.function(name)
+    if function is not None and any(bound == name for bound, _ in ctx.module.bindings):
+        raise ctx.refused("FT205", f"`{name}` is set more than once in this module: its value is not known")
+    if name in ctx.module.reimported:
+        raise ctx.refused("FT205", f"`{name}` is imported more than once, as different things: use one name each")
     resolved = ctx.module.resolve(node)
     if resolved is not None:
         return of_dotted(resolved)
-    function = ctx.module.function(name)
     if function is not None:
         return _module_function(ctx, function)
     if name in ctx.module.constants:

@@ -72,8 +72,9 @@ UNTYPED_TILES = frozenset(
     ]
 )  # fmt: skip
 """Operations whose result rustc or the JIT cannot type from the operands: their locals say the type."""
-UNTYPED_SCALARS = frozenset(["constant", "itof", "ftof", "ftoi"])
-"""The same of scalars: a literal, and `convert_scalar::<T>(x)`, whose type argument the JIT does not look at."""
+UNTYPED_SCALARS = frozenset(["constant", "itof", "ftof", "ftoi", "num_tiles"])
+"""The same of scalars: a literal, `convert_scalar::<T>(x)`, whose type argument the JIT does not look at, and
+`num_tiles(&p, 0)` as the receiver of a method."""
 
 REDUCIBLE = frozenset(["f16", "bf16", "f32", "f64", "i32", "i64", "u32", "u64"])
 WIDE_INTEGERS = frozenset(["i8", "u8", "i32", "u32", "i64", "u64"])

@@ -48,6 +48,8 @@ def evaluate(run: Run, node: ast.expr, scope: Scope) -> Value:
             return _name(run, name, scope)
         case ast.Attribute(value=owner, attr=attr):
             return attribute(run, evaluate(run, owner, scope), attr)
+        case ast.Call():
+            return call(run, node, scope)
         case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
             return _sequence(run, elements, scope)
         case ast.Dict(keys=keys, values=values):
@@ -73,8 +75,6 @@ def evaluate(run: Run, node: ast.expr, scope: Scope) -> Value:
             return scope.names[name]
         case ast.ListComp(elt=elt, generators=[loop]) | ast.GeneratorExp(elt=elt, generators=[loop]):
             return _comprehension(run, elt, loop, scope)
-        case ast.Call():
-            return call(run, node, scope)
         case ast.JoinedStr():
             return Unknown(None, "str")
         case ast.Yield(value=value):
