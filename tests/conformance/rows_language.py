@@ -56,7 +56,9 @@ VALUES = (
         file_of(
             "c: i32[N], y: i32[M], n: i32, grid=(M,)",
             "c, y, n",
-            "t = ct.load(y, ct.bid(0), 1)\nif 0 < ct.atomic_add(c, 0, 1) < n:\n    t = t + 1\nct.store(y, ct.bid(0), t)",
+            "t = ct.load(y, ct.bid(0), 1)\n"
+            "if 0 < ct.atomic_add(c, 0, 1) < n:\n    t = t + 1\n"
+            "ct.store(y, ct.bid(0), t)",
         ),
         PROVED,
     ),

@@ -138,7 +138,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class EntryHint:
-    """`name` is occupancy, num_ctas, num_worker_warps or opt_level; `target` is `sm_100` and the like, None = any other.
+    """`name` is occupancy, num_ctas, num_worker_warps or opt_level; `target` is `sm_100` or the like, None = any other.
     `span` is where the author wrote it."""
 
     name: str

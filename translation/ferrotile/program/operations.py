@@ -59,7 +59,7 @@ OPERATIONS: dict[str, OperationInfo] = {
     "load_special": _op("view *index", _HINTS, "one tile", Effect.READ),
     "store_special": _op("view tile *index", _HINTS, "outside lanes skipped", Effect.WRITE),
     "reduce_view": _op(
-        "view tile *index", "mode memory_order memory_scope", "atomic read-modify-write of a tile, outside lanes skipped",
+        "view tile *index", "mode memory_order memory_scope", "atomic update of a tile, outside lanes skipped",
         Effect.ATOMIC,
     ),
     # pointers (for dialects that start from them; `gather`/`scatter` lower to these)

@@ -63,6 +63,10 @@ def _placed(program: Program, comments: Sequence[tuple[Span, str]]) -> list[tupl
 
 def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], forced: set[int]) -> Emitted:
     program = plan.program
+    for array in plan.arrays:
+        if not array.rank:
+            reason = f"`{array.name}` has rank 0, which no tensor of cutile 0.5 has: pass an array of one element."
+            raise Unsupported("FT302", reason, program.name_span)
     named = plan
     plan = replace(plan, arrays=tuple(replace(a, name=naming.array(a.name)) for a in plan.arrays))
     generic = {c.name: str(c.value).lower() for c in program.constants if not c.pinned}
@@ -138,7 +142,7 @@ def _abi(value: Value, name: str, plan: Plan) -> RustParameter:
     if not isinstance(value.type, ArrayType):
         return RustParameter(name, "scalar")
     array: ArrayPlan = plan.array(value.id)
-    strides = (*[-1] * (array.rank - 1), 1)
+    strides = (*[-1] * (array.rank - 1), 1) if array.rank else ()
     rust = array.name if array.name != name else None
     if array.form in (Form.OWNED, Form.OWNED_ROW):
         return RustParameter(name, "tensor_mut", array.rank, strides, tuple(s.value for s in array.tile), rust)
