@@ -6,6 +6,7 @@ bytes. What is beyond is treated as if it were not there, so the translator refu
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -75,10 +76,24 @@ def python_files(root: Path | None, path: Path) -> tuple[Path, ...]:
 
 @dataclass(slots=True)
 class _File:
+    """`data` is kept until the words of the imports have been read from it: most files are asked once, for one word."""
+
     stamp: tuple[int, int]
-    words: frozenset[str]
     digest: bytes
+    data: bytes | None
+    imports: frozenset[str] | None = None
     document: Document | None = None
+
+    def words(self) -> frozenset[str]:
+        if self.imports is None:
+            self.imports = imported_words(self.data or b"")
+            self.data = None
+        return self.imports
+
+    def mentions(self, word: str) -> bool:
+        if self.data is not None and word.encode() not in self.data:
+            return False
+        return word in self.words()
 
 
 class Files:
@@ -121,7 +136,14 @@ class Files:
                 known = self._open_words[path] = opened, imported_words(opened.data)
             return known[1]
         kept = self._kept(path)
-        return frozenset() if kept is None else kept.words
+        return frozenset() if kept is None else kept.words()
+
+    def mentions(self, path: str, word: str) -> bool:
+        """Whether a word stands in the file's imports."""
+        if path in self._open:
+            return word in self.words(path)
+        kept = self._kept(path)
+        return kept is not None and kept.mentions(word)
 
     def digest(self, path: str) -> bytes:
         """Content hash; empty for a file that is not there."""
@@ -134,7 +156,7 @@ class Files:
             if stamp is None or data is None:
                 self._files[path] = None
             else:
-                self._files[path] = _File(stamp, imported_words(data), _hash(data))
+                self._files[path] = _File(stamp, _hash(data), data)
         return self._files[path]
 
 
@@ -180,13 +202,14 @@ def names_for(path: PurePath, paths: Iterable[PurePath]) -> tuple[dict[str, str]
 
 def _roots(files: Sequence[PurePath]) -> dict[str, list[str]]:
     """The files by the folder that would have to be on Python's path to import them."""
-    packages = {p.parent for p in files if p.name == "__init__.py"}
+    paths = [file.as_posix() for file in files]
+    packages = {posixpath.dirname(p) for p in paths if p.endswith("/__init__.py")}
     found: dict[str, list[str]] = {}
-    for file in files:
-        folder = file.parent
-        while folder in packages and folder.name:
-            folder = folder.parent
-        found.setdefault(folder.as_posix(), []).append(file.as_posix())
+    for path in paths:
+        folder = posixpath.dirname(path)
+        while folder in packages and posixpath.basename(folder):
+            folder = posixpath.dirname(folder)
+        found.setdefault(folder, []).append(path)
     return found
 
 
@@ -214,7 +237,7 @@ class Modules(Mapping[str, Document]):
 
     def mentioning(self, word: str) -> Iterator[str]:
         """The modules in whose imports a word stands."""
-        return (name for name, path in self.paths.items() if word in self._files.words(path))
+        return (name for name, path in self.paths.items() if self._files.mentions(path, word))
 
 
 @dataclass(frozen=True, slots=True)

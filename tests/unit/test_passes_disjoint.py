@@ -84,3 +84,36 @@ def test_only_pythons_own_remainder_is_one(digit: str) -> None:
     (kernel,) = translate_document(Document(text)).kernels
     assert kernel.rust is not None, kernel.diagnostics
     assert (kernel.unsafe.assumed == 0) == (digit == "t % n")
+
+
+GROUPED = """import cuda.tile as ct
+
+
+# ferrotile: y: f32[A, B], R: i32, C: i32, T=16, grid=(X,)
+@ct.kernel
+def k(y, R, C, T: ct.Constant[int]):
+    t = ct.bid(0)
+    inside = 4 * C
+    group = t // inside
+    first = group * 4
+    size = min(R - first, 4)
+    i = first + t % size
+    j = (t % inside) // size
+    v = ct.full((T, T), 1.0, ct.float32)
+{store}
+"""
+
+
+def _safety(store: str) -> int:
+    (kernel,) = translate_document(Document(GROUPED.format(store=store))).kernels
+    assert kernel.rust is not None, kernel.diagnostics
+    return kernel.unsafe.assumed
+
+
+def test_grouping_under_a_condition_proves_nothing() -> None:
+    """With R = 3 and C = 1, blocks 8 and 12 both compute (6, 0): 8 + 8 % -5 and 12 + 12 % -9. Where every block stores,
+    such a launch also stores at j = 9 // -5 < 0, which is undefined; under the condition it does not."""
+    assert 8 + 8 % -5 == 12 + 12 % -9 == 6
+    store = "    ct.store(y, index=(i, j), tile=v)"
+    assert _safety(store) == 0
+    assert _safety(f"    if t % inside == 0:\n    {store}") > 0

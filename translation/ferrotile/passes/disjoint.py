@@ -16,7 +16,7 @@ from ferrotile.passes.accesses import Access
 from ferrotile.passes.affine import Affine
 from ferrotile.passes.grouping import grouped
 from ferrotile.passes.space import DATA, Space
-from ferrotile.program.ir import For, Loop, Operation, Value
+from ferrotile.program.ir import For, If, Loop, Operation, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def _guard_equations(space: Space, access: Access) -> list[Affine]:
 
 def _solve(space: Space, access: Access, values: Sequence[Value]) -> _System:
     system = _begun(space, access, [space.form(v) for v in values], {})
-    _regroup(system, values)
+    _regroup(system, access, values)
     return system
 
 
@@ -203,8 +203,13 @@ def _begun(space: Space, access: Access, index: Sequence[Affine], lanes: Mapping
     return system
 
 
-def _regroup(system: _System, values: Sequence[Value]) -> None:
-    """What follows from the tile numbers that the values, equal in both instances, are computed from by grouping."""
+def _regroup(system: _System, access: Access, values: Sequence[Value]) -> None:
+    """What follows from the tile numbers that the values, equal in both instances, are computed from by grouping.
+
+    Beyond the last tile the arithmetic of grouping is undefined or collides. An access on every path of a block shows
+    that no tile number is beyond it; one under a condition does not."""
+    if any(isinstance(p, If) for p in access.path):
+        return
     for tile in grouped(system.space, values):
         system.equations.append(system.space.form(tile))
     system.solve()
@@ -214,7 +219,7 @@ def determined(space: Space, access: Access, index: Sequence[Affine], lanes: Map
     """The symbols that equal indices determine. `lanes` are counters of their own, each from 0 to below its extent."""
     system = _begun(space, access, index, lanes)
     made = [space.source(s) for s in sorted(system.determined)]
-    _regroup(system, [s.result for s in made if isinstance(s, Operation) and len(s.results) == 1])
+    _regroup(system, access, [s.result for s in made if isinstance(s, Operation) and len(s.results) == 1])
     return frozenset(system.determined)
 
 

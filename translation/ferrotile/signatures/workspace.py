@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import PurePosixPath
 from typing import Protocol, runtime_checkable
 
 from ferrotile.syntax.document import Document
@@ -152,19 +151,18 @@ class Workspace:
 def module_names(paths: Iterable[str]) -> tuple[dict[str, str], frozenset[str]]:
     """Dotted module names of POSIX paths, and which of them are packages: a module's name starts at the outermost
     folder of its chain of folders that have an `__init__.py`. Of two files with one name the first keeps it."""
-    files = sorted({PurePosixPath(p) for p in paths})
-    packages = {f.parent for f in files if f.name == "__init__.py"}
+    files = sorted({tuple(p.split("/")) for p in paths})
+    packages = {f[:-1] for f in files if f[-1] == "__init__.py"}
     names: dict[str, str] = {}
     inits: set[str] = set()
     for file in files:
-        parts = [] if file.name == "__init__.py" else [file.stem]
-        folder = file.parent
-        while folder in packages and folder.name:
-            parts.insert(0, folder.name)
-            folder = folder.parent
+        *folder, last = file
+        parts = [] if last == "__init__.py" else [last.removesuffix(".py")]
+        while folder and tuple(folder) in packages and folder[-1]:
+            parts.insert(0, folder.pop())
         name = ".".join(parts)
         if name and name not in names:
-            names[name] = str(file)
-            if file.name == "__init__.py":
+            names[name] = "/".join(file)
+            if last == "__init__.py":
                 inits.add(name)
     return names, frozenset(inits)
