@@ -79,7 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="diagnostics for files and folders; nothing is run")
     check.add_argument("paths", nargs="+", metavar="PATH[::KERNEL]")
-    check.add_argument("--format", choices=("text", "json"), default="text")
+    check.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
     check.add_argument("-v", "--verbose", action="store_true", help="show each signature, and where it is known from")
     _translation_options(check)
 

@@ -49,6 +49,15 @@ def run(arguments: Arguments) -> int:
         from ferrotile_server.cli import json_output
 
         print(json_output.check_report(checked))
+    elif arguments.format == "sarif":
+        from ferrotile_server.cli import ci_formats
+
+        print(ci_formats.sarif(checked))
+    elif arguments.format == "github":
+        from ferrotile_server.cli import ci_formats
+
+        if found := ci_formats.github(checked):
+            print(found)
     else:
         style = stdout_style()
         for translated in checked:
@@ -57,8 +66,8 @@ def run(arguments: Arguments) -> int:
             if arguments.verbose:
                 _print_signatures(translated, style)
         kernels = sum(len(translated.names) for translated in checked)
-        found = ", ".join(plural(counts[s], noun) for s, noun in COUNTED if counts[s])
-        print(f"{plural(kernels, 'kernel')} in {plural(len(checked), 'file')}: {found or 'no findings'}")
+        summary = ", ".join(plural(counts[s], noun) for s, noun in COUNTED if counts[s])
+        print(f"{plural(kernels, 'kernel')} in {plural(len(checked), 'file')}: {summary or 'no findings'}")
 
     for error in errors:
         print(f"ferrotile: {error}", file=sys.stderr)
