@@ -44,6 +44,9 @@ def mutants(kernel: KernelTranslation) -> Iterator[tuple[str, KernelTranslation]
     assert kernel.rust is not None
     for pattern, replacement in CHANGES:
         for match in re.finditer(pattern, kernel.rust):
+            line = kernel.rust[kernel.rust.rfind("\n", 0, match.start()) + 1 : match.start()]
+            if "//" in line:
+                continue
             text = kernel.rust[: match.start()] + replacement + kernel.rust[match.end() :]
             yield f"{match.group(0)!r} -> {replacement!r}", dataclasses.replace(kernel, rust=text)
 
