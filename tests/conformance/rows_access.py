@@ -226,7 +226,7 @@ def row(
     x: ct.Array,
     y: Annotated[ct.Array, ct.ArrayAnnotation()],
     k: int,
-    m: Annotated[int, ct.ScalarInt64()],
+    m: ct.ScalarInt64[int],
     T: ct.Constant[int],
     F: Number,
 ):
