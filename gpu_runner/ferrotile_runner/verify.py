@@ -42,6 +42,11 @@ def _quiet(message: str) -> None:
     """Progress that nobody watches."""
 
 
+def _opened(session: Session | None, toolchain: Toolchain) -> contextlib.AbstractContextManager[Session]:
+    """The session as it is, which stays open; without one a new one, closed at the end of the `with` block."""
+    return Session(toolchain) if session is None else contextlib.nullcontext(session)
+
+
 def verify_kernel(
     document: Document,
     kernel: KernelTranslation,
@@ -58,33 +63,20 @@ def verify_kernel(
     """The report of one kernel on the named `rungs`; `translated` is always in it. With a `session`
     compilers stay warm between kernels, without one they are started and stopped here. Never raises for
     what a kernel or a tool does."""
-    if session is None:
-        with Session(toolchain) as own:
-            return verify_kernel(
-                document,
-                kernel,
-                rungs,
-                toolchain,
-                progress,
-                cancel,
-                target=target,
-                session=own,
-                module=module,
-                file=file,
-            )
     module = parse_module(document) if module is None else module
     named = (f for f in find_kernels(module) if f.name == kernel.name and f.name_span == kernel.name_span)
     function = next(named, module.function(kernel.name))
     subject = Subject(document, module, function, kernel, target, cancel or threading.Event())
     results: dict[Rung, RungResult] = {Rung.TRANSLATED: translated(kernel)}
     diagnostics: list[Diagnostic] = []
-    for rung in Rung:
-        if rung is Rung.TRANSLATED or rung.value not in rungs:
-            continue
-        outcome = _climb(rung, session, subject, results, progress)
-        results[rung] = _with_instance(outcome.result, kernel)
-        # Rungs that compile the same text meet the same error.
-        diagnostics.extend(d for d in outcome.diagnostics if d not in diagnostics)
+    with _opened(session, toolchain) as compilers:
+        for rung in Rung:
+            if rung is Rung.TRANSLATED or rung.value not in rungs:
+                continue
+            outcome = _climb(rung, compilers, subject, results, progress)
+            results[rung] = _with_instance(outcome.result, kernel)
+            # Rungs that compile the same text meet the same error.
+            diagnostics.extend(d for d in outcome.diagnostics if d not in diagnostics)
     return kernel_report(document, kernel, results, tuple(diagnostics), file)
 
 
@@ -177,7 +169,5 @@ def verify_kernels(
 ) -> tuple[KernelReport, ...]:
     """As `verify_files` for the kernels of one file; without a `session` one is started and stopped here."""
     work = (Work(document, kernels, file),)
-    if session is not None:
-        return tuple(verify_files(work, rungs, session, progress, cancel, target=target))
-    with Session(toolchain) as own:
-        return tuple(verify_files(work, rungs, own, progress, cancel, target=target))
+    with _opened(session, toolchain) as compilers:
+        return tuple(verify_files(work, rungs, compilers, progress, cancel, target=target))

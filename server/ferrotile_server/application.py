@@ -179,11 +179,6 @@ class Application:
         cache = self._caches.setdefault(uri, Cache())
         return translate_document(document, self._options, cache, workspace=workspace, name=name)
 
-    def translate_text(self, text: str, stem: str) -> DocumentTranslation:
-        """Translate one file's text; `stem` is its name without `.py`. Total."""
-        del stem  # the translation of a text does not depend on its name
-        return self.check_document(Document(text)).translation
-
     def rust_file(self, analysis: Analysis, stem: str, kernels: Sequence[str] = ()) -> str | None:
         """The Rust of the named kernels (none named: all) as one file; None where no kernel is translated."""
         wanted = [k for k in analysis.translation.kernels if not kernels or k.name in kernels]

@@ -15,8 +15,7 @@ from ferrotile.generic import generalise, has_scalar_variable, variables
 from ferrotile.passes.pipeline import run_passes
 from ferrotile.program.ir import Program
 from ferrotile.relocate import Cache, Dependencies
-from ferrotile.rust.emit import Emitted, Unsupported, emit
-from ferrotile.rust.emit import render_file as _render
+from ferrotile.rust.emit import Emitted, Unsupported, emit, render_file
 from ferrotile.rust.entry_hints import notes as hint_notes
 from ferrotile.signatures.infer import infer_signatures
 from ferrotile.signatures.launch import Launches, collect_launches
@@ -49,15 +48,8 @@ class DocumentTranslation:
         """The named kernels (none named: all) that are translated, in one module, shared helpers once; kernels of one
         name keep their first signature."""
         pairs = zip(self.kernels, self.emitted, strict=True)
-        return render_file([e for k, e in pairs if e is not None and (not kernels or k.name in kernels)], stem)
+        return render_file(stem, (e for k, e in pairs if e is not None and (not kernels or k.name in kernels)))
 
-
-def render_file(kernels: Sequence[Emitted], stem: str = "kernels") -> str:
-    """One module for several kernels."""
-    unique: dict[str, Emitted] = {}
-    for kernel in kernels:
-        unique.setdefault(kernel.entry.name, kernel)
-    return _render(stem, tuple(unique.values()))
 
 
 def translate_document(
@@ -236,7 +228,8 @@ def _generic(
     if found is None:
         return None
     _, (kernel, text) = found
-    known = {a.span for a in signature.arguments if a.name in variables(signature)}
+    arrays = variables(signature)
+    known = {a.span for a in signature.arguments if a.name in arrays}
     kept = tuple(d for d in kernel.diagnostics if d.code != "FT101" or d.span not in known)
     return replace(kernel, diagnostics=kept), text
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ferrotile_runner.tileir import memory, shapes
 from ferrotile_runner.tileir.memory import Access, View
 from ferrotile_runner.tileir.model import Operation, TileType, Value
-from ferrotile_runner.tileir.operations import Effect
 from ferrotile_runner.tileir.terms import Shape, Term, squeeze, value_of
 from ferrotile_runner.tileir.trace import Assertion, Fact, Loaded, Unsupported
 
@@ -287,5 +286,3 @@ def extract(program: Program, source: Term, place: tuple[Term, ...], shape: Shap
     program.store.lemma("M4: a slice of a loaded tile is a load of the finer partition")
     return tile
 
-
-ACCESSES = frozenset({Effect.LOAD, Effect.STORE, Effect.ATOMIC})

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 Attribute = bool | int | str | tuple[int, ...] | tuple[str, ...]
-EMPTY: Mapping[str, Attribute] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,12 +165,18 @@ class _EntryReader:
     def plain(
         self, row: Specification, cursor: Cursor, location: Location | None, scope: Scope, names: tuple[str, ...]
     ) -> Operation:
+        line = cursor.line
+        head, named, values = self.head(row, cursor, scope, names)
+        return Operation(row.name, named, values, MappingProxyType(head.attributes), (), location, line)
+
+    def head(
+        self, row: Specification, cursor: Cursor, scope: Scope, names: tuple[str, ...]
+    ) -> tuple[Head, Mapping[str, tuple[Value, ...]], tuple[Value, ...]]:
+        """What an operation has before its region, if it has one: its head, its operands by role, its results."""
         head = Head(row, cursor, scope)
         printed, after = head.read()
-        line = cursor.line
         named = head.roles()
-        values = self.results(names, head.types(named, printed, after), cursor, scope)
-        return Operation(row.name, named, values, MappingProxyType(head.attributes), (), location, line)
+        return head, named, self.results(names, head.types(named, printed, after), cursor, scope)
 
     def results(self, names: tuple[str, ...], types: list[Type], cursor: Cursor, scope: Scope) -> tuple[Value, ...]:
         """Values for `%a, %b` or `%a:2` (its parts are `%a#0`, `%a#1`); one type serves all results."""
@@ -189,11 +195,8 @@ class _EntryReader:
     def reduction(
         self, row: Specification, cursor: Cursor, location: Location | None, scope: Scope, names: tuple[str, ...]
     ) -> Operation:
-        head = Head(row, cursor, scope)
-        printed, after = head.read()
         line = cursor.line
-        named = head.roles()
-        values = self.results(names, head.types(named, printed, after), cursor, scope)
+        head, named, values = self.head(row, cursor, scope, names)
         inner = dict(scope)
         opening, _ = self.next_line()
         arguments = self.arguments(opening, inner)

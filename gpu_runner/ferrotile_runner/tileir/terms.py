@@ -86,11 +86,6 @@ def subterms(term: Term, seen: set[int] | None = None) -> Iterator[Term]:
         stack.extend(current.args)
 
 
-def reaches(term: Term, goal: Term) -> bool:
-    """Whether `goal` is the term or below it. Terms are made after what they contain."""
-    return any(item is goal for item in subterms(term)) if goal.number <= term.number else False
-
-
 def is_integer(element: str) -> bool:
     """Whether values of this type are integers other than booleans."""
     return element[:1] == "i" and element != "i1"

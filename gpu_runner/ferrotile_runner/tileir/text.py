@@ -84,10 +84,6 @@ class Cursor:
     def kind(self) -> str:
         return self.words[self.at].kind if self.at < len(self.words) else "end"
 
-    def ahead(self, offset: int) -> str:
-        index = self.at + offset
-        return self.words[index].text if index < len(self.words) else ""
-
     def take(self) -> str:
         word = self.text
         self.at += 1

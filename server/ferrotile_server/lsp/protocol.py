@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 
 from cattrs import Converter
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, RPCMessage
 from pygls.protocol.language_server import lsp_method
@@ -194,7 +194,3 @@ class Protocol(LanguageServerProtocol):
     ) -> Generator[object, object, None]:
         yield from self._own(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, params)
 
-
-def internal_error(text: str) -> JsonRpcException:
-    """The answer to a request in which a fault of ours showed."""
-    return JsonRpcInternalError(message=text)

@@ -8,7 +8,7 @@ from ferrotile.passes.elements import ElementAccess
 from ferrotile.program.dtypes import U64, DType
 from ferrotile.program.types import Shape, TileType
 from ferrotile.rust.layout import Code, atom, binary, call, method, statement, unsafe_statement
-from ferrotile.rust.safety import Helper
+from ferrotile.rust.safety import Helper, header
 from ferrotile.rust.targets.cutile_0_5 import ORDERING, SCOPE
 from ferrotile.rust.writer import Writer
 
@@ -291,7 +291,7 @@ def element_helper(name: str, request: Request) -> Helper:
     if request.ordered:
         returns = f"({result}, Token)" if request.used else "Token"
     head = f"fn {name}<{lanes.generics}>" if lanes.generics else f"fn {name}"
-    _header(writer, head, _parameters(request, lanes), f" -> {returns}" if returns else "")
+    header(writer, head, _parameters(request, lanes), f" -> {returns}" if returns else "")
     mask = text.addresses()
     code, late = text.access_code(mask)
     writer.line(text.reason(mask))
@@ -328,15 +328,3 @@ def _comment(request: Request) -> str:
         verb = f"Atomic `{access.operation.attribute('mode')}` on"
     old = "; gives their old values" if request.used and request.opcode != "scatter" else ""
     return f"{verb} the elements of `x` {where}{outside}{old}."
-
-
-def _header(writer: Writer, head: str, parameters: list[str], result: str) -> None:
-    one = f"{head}({', '.join(parameters)}){result} {{"
-    if writer.indent + len(one) <= 100:
-        writer.line(one)
-    else:
-        writer.line(f"{head}(")
-        for parameter in parameters:
-            writer.line(f"    {parameter},")
-        writer.line(f"){result} {{")
-    writer.deeper()

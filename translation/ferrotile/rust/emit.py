@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ferrotile.passes import naming
@@ -209,8 +209,12 @@ def _module(name: str, helpers: Sequence[Helper], entry: Sequence[str]) -> tuple
     return "\n".join(lines) + "\n", first
 
 
-def render_file(stem: str, kernels: Sequence[Emitted]) -> str:
-    """All kernels of a file in one module, shared helpers once."""
+def render_file(stem: str, emitted: Iterable[Emitted]) -> str:
+    """All kernels of a file in one module, shared helpers once; of entries with one name the first."""
+    unique: dict[str, Emitted] = {}
+    for kernel in emitted:
+        unique.setdefault(kernel.entry.name, kernel)
+    kernels = tuple(unique.values())
     helpers = [line for kernel in kernels for helper in kernel.helpers for line in helper.lines]
     bodies = [*helpers, *(line for kernel in kernels for line in kernel.body)]
     lines = ["#[cutile::module]", f"mod {naming.item(stem)} {{", *_uses(bodies)]

@@ -50,7 +50,8 @@ _ROW = "Without TMA, which is several times slower on tiles with one row."
 _UNCHECKED = "Without a bounds check, as in the Python: one that stays in a loop costs much of its speed."
 
 
-def _header(writer: Writer, head: str, parameters: Sequence[str], result: str = "") -> None:
+def header(writer: Writer, head: str, parameters: Sequence[str], result: str = "") -> None:
+    """A function's first line, broken as rustfmt would; the writer is inside the function after it."""
     one = f"{head}({', '.join(parameters)}){result} {{"
     if writer.indent + len(one) <= 100:
         writer.line(one)
@@ -73,7 +74,7 @@ def _function(comments: Sequence[str], head: str, rank: int, parameters: Sequenc
     writer = Writer(4)
     for text in comments:
         writer.line(f"// {text}")
-    _header(writer, f"{head}<E: ElementType, const S: [i32; {rank}]>", parameters, result)
+    header(writer, f"{head}<E: ElementType, const S: [i32; {rank}]>", parameters, result)
     return writer
 
 

@@ -189,33 +189,32 @@ class SpecialViews:
 
     def store(self, operation: Operation) -> None:
         """A store, with the array's token where its accesses are ordered."""
-        body, memory = self._body, self._memory
-        view, tile, *index = operation.operands
-        plan = memory.array(view)
-        value = self._value(tile)
-        local = self._view(view, plan, True)
-        at = self._index(view, tuple(index))
-        token = f"Some({memory.token(plan)})" if plan.tokens else "None"
-        flags = array(*[atom("false")] * len(index))
-        memory.note(plan)
-        code = call("store_view_raw", atom(f"&{local}"), value, at, atom(token), *self._modes(operation), flags)
-        body.put(f"{memory.token(plan)} = " if plan.tokens else "", code, unsafe=True)
+        plan, view, value, at, token = self._target(operation)
+        flags = array(*[atom("false")] * len(operation.operands[2:]))
+        self._memory.note(plan)
+        self._write(plan, call("store_view_raw", view, value, at, token, *self._modes(operation), flags))
 
     def reduce(self, operation: Operation) -> None:
         """An atomic reduction into a tile of the array."""
-        body, memory = self._body, self._memory
-        view, tile, *index = operation.operands
-        plan = memory.array(view)
-        value = self._value(tile)
-        local = self._view(view, plan, True)
-        at = self._index(view, tuple(index))
-        token = f"Some({memory.token(plan)})" if plan.tokens else "None"
+        plan, view, value, at, token = self._target(operation)
         mode = atom(f"atomic::{atomic_mode(str(operation.attribute('mode')), plan.dtype)}")
         order = atom(f"ordering::{ORDERING[str(operation.attribute('memory_order'))]}")
         scope = atom(f"scope::{SCOPE[str(operation.attribute('memory_scope'))]}")
-        body.writer.line("// SAFETY: the access is atomic, and lanes outside the array are left out.")
-        code = call("atomic_red_view_raw", atom(f"&{local}"), value, at, mode, order, scope, atom(token))
-        body.put(f"{memory.token(plan)} = " if plan.tokens else "", code, unsafe=True)
+        self._body.writer.line("// SAFETY: the access is atomic, and lanes outside the array are left out.")
+        self._write(plan, call("atomic_red_view_raw", view, value, at, mode, order, scope, token))
+
+    def _target(self, operation: Operation) -> tuple[ArrayPlan, Code, Code, Code, Code]:
+        """What a write goes to: the array's plan, its view, the tile, the index and the token before it."""
+        view, tile, *index = operation.operands
+        plan = self._memory.array(view)
+        value = self._value(tile)
+        local = atom(f"&{self._view(view, plan, True)}")
+        token = atom(f"Some({self._memory.token(plan)})" if plan.tokens else "None")
+        return plan, local, value, self._index(view, tuple(index)), token
+
+    def _write(self, plan: ArrayPlan, code: Code) -> None:
+        """A write, whose token is the array's next one where its accesses are ordered."""
+        self._body.put(f"{self._memory.token(plan)} = " if plan.tokens else "", code, unsafe=True)
 
     def _value(self, tile: Value) -> Code:
         body = self._body

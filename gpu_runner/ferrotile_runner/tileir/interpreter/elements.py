@@ -52,7 +52,6 @@ ELEMENTS: Mapping[str, Dtype] = MappingProxyType(
 UNSIGNED: Mapping[str, type[np.unsignedinteger]] = MappingProxyType(
     {"i8": np.uint8, "i16": np.uint16, "i32": np.uint32, "i64": np.uint64}
 )
-BITS: Mapping[str, int] = MappingProxyType({"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64})
 
 
 def element_dtype(name: str) -> Dtype:

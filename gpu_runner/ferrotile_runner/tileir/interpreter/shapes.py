@@ -11,7 +11,6 @@ from ferrotile_runner.tileir.interpreter.elements import (
     UnsupportedOperation,
     as_signed,
     as_unsigned,
-    convert,
     narrow_to_odd,
 )
 
@@ -88,7 +87,3 @@ def unpack(tile: Array, dtype: np.dtype[np.generic]) -> Array:
         return np.ascontiguousarray(codes.reshape((*tile.shape[:-1], -1))).view(dtype)
     return raw.view(dtype).reshape((*tile.shape[:-1], -1))
 
-
-def to_element(tile: Array, element: str) -> Array:
-    """Float conversion, for constants."""
-    return convert(tile, element)

@@ -155,15 +155,6 @@ def round_f32(value: float) -> float:
         return math.copysign(math.inf, value)
 
 
-def round_float(value: Number, dtype: DType) -> float:
-    """A loose constant as cuTile Python makes it: through f32 first, whatever the type."""
-    try:
-        wide = float(value)
-    except OverflowError:
-        wide = math.inf if value > 0 else -math.inf
-    return canonical_float(round_f32(wide), dtype)
-
-
 def canonical_float(value: float, dtype: DType) -> float:
     """The number of the type that is nearest. e8m0 has powers of two alone: ties go up, as they do there. What a type
     variable stands for rounds again when it is known."""

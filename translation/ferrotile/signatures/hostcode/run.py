@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ferrotile.signatures.hostcode.paths import Decisions, Stop
 from ferrotile.signatures.hostcode.summary import Summary, summarise
-from ferrotile.signatures.values import Function, Global, Int, Table, Unknown, Value
+from ferrotile.signatures.values import Function, Int, Table, Unknown, Value
 from ferrotile.signatures.workspace import Workspace
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.span import NOWHERE, Span
@@ -190,7 +190,3 @@ def _makes_kernel(module: Module, decorator: ast.expr) -> bool:
     callee = decorator.func if isinstance(decorator, ast.Call) else decorator
     return module.resolve(callee) in KERNEL_MAKERS
 
-
-def dotted_of(value: Value) -> str:
-    """The dotted name of something that is not read, else `""`."""
-    return value.dotted if isinstance(value, Global) else ""
