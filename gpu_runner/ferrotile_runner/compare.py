@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from ferrotile_runner.tileir.interpreter.elements import Array, is_float, limits
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """How two arrays differ. `bit_equal`: the same bits, any NaN being equal to any NaN. `worst` is the
     index of the largest error, `expected` and `actual` its elements as text; `error` is absolute, `bound`
     what was allowed there."""

@@ -13,9 +13,7 @@ class DisassemblyError(Exception):
     """The bytecode is malformed."""
 
 
-def disassemble(
-    toolchain: Toolchain, bytecode: bytes, *, locations: bool = False, seconds: float = 30.0
-) -> str:
+def disassemble(toolchain: Toolchain, bytecode: bytes, *, locations: bool = False, seconds: float = 30.0) -> str:
     """One `cuda_tile.module`; with `locations` each operation carries `loc("file":line:column)` of its
     source. Raises `DisassemblyError`, and `ProcessError` when the tool is absent or hangs."""
     if toolchain.tileirdisasm is None:

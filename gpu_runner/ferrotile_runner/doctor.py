@@ -8,10 +8,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from importlib import metadata
 from pathlib import Path
+
+from msgspec import Struct
 
 from ferrotile_runner.host import HostClient, HostError
 from ferrotile_runner.process import ProcessError, RpcError
@@ -30,8 +31,7 @@ class Status(Enum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One line of the report; `fix` is a command to run, empty when there is nothing to do."""
 
     name: str
@@ -86,9 +86,7 @@ def _headers(toolchain: Toolchain) -> Check:
 def _libclang(toolchain: Toolchain) -> Check:
     check = _present("libclang", toolchain.libclang, _COMPILERS)
     if toolchain.libclang is not None and toolchain.clang_headers is None:
-        return Check(
-            "libclang", Status.FAILED, "no builtin headers: neither gcc nor clang found", "install gcc"
-        )
+        return Check("libclang", Status.FAILED, "no builtin headers: neither gcc nor clang found", "install gcc")
     return check
 
 

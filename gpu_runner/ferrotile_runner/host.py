@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.compile_error import CompileError
@@ -23,8 +24,7 @@ class HostError(CompileError):
     """cuTile Rust or the assembler refused the kernel; the place is in the kernel's text."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCounts:
+class CheckCounts(Struct, frozen=True):
     """Bounds checks: proven away, moved before a loop, left where they are."""
 
     discharged: int
@@ -32,8 +32,7 @@ class CheckCounts:
     in_place: int
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(Struct, frozen=True):
     """A quantity of a launch. `kind`: `shape` or `view` (extent of an axis of a parameter), `tiles`
     (`ceil(shape/tile)`), `grid` (blocks along `axis`); `parameter` counts the entry's parameters from 0."""
 
@@ -43,8 +42,7 @@ class Atom:
     tile: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchCheck:
+class LaunchCheck(Struct, frozen=True):
     """What must hold at launch for the kernel to be safe: `sum(coefficient * atom) + constant relation 0`,
     where relation is `==`, `!=`, `>`, or `divides` (the sum is a multiple of `divisor`). `predicate` says the
     same for people."""
@@ -57,8 +55,7 @@ class LaunchCheck:
     divisor: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Specialization:
+class Specialization(Struct, frozen=True):
     """What one tensor is assumed to be divisible by: extents and strides in elements (one an axis), pointer
     in bytes."""
 
@@ -67,8 +64,7 @@ class Specialization:
     ptr_div: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledRust:
+class CompiledRust(Struct, frozen=True):
     """Tile IR bytecode of one entry, named `{entry}_entry` in it, for `target`; `ms` is the compiler's time. `needs`
     is what this target has and the one first asked for lacks."""
 
@@ -89,9 +85,7 @@ def _launch_check(value: object) -> LaunchCheck:
         atom = read.mapping(entry["atom"])
         parameter, tile = read.integer_or_none(atom.get("parameter")), read.integer_or_none(atom.get("tile"))
         axis = read.integer(atom.get("axis", 0))
-        terms.append(
-            (read.integer(entry["coefficient"]), Atom(read.text(atom["kind"]), axis, parameter, tile))
-        )
+        terms.append((read.integer(entry["coefficient"]), Atom(read.text(atom["kind"]), axis, parameter, tile)))
     return LaunchCheck(
         predicate=read.text(check["predicate"]),
         cause=read.text(check["cause"]),
@@ -160,9 +154,7 @@ class HostClient:
         return CompiledRust(
             bytecode=read.binary(result["bytecode"]),
             bytecode_version=read.text(result["bytecode_version"]),
-            check_counts=CheckCounts(
-                *(read.integer(counts[name]) for name in ("discharged", "hoisted", "in_place"))
-            ),
+            check_counts=CheckCounts(*(read.integer(counts[name]) for name in ("discharged", "hoisted", "in_place"))),
             launch_checks=tuple(map(_launch_check, read.items(result["launch_checks"]))),
             ms=read.number(result["ms"]),
             target=target,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import ml_dtypes
 import numpy as np
 from ferrotile.program.dtypes import DType, Kind
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, ScalarArgument, Signature
+from msgspec import Struct
 
 from ferrotile_runner.launch_facts import Facts, facts_of
 from ferrotile_runner.tileir.interpreter import Unsupported
@@ -42,8 +42,7 @@ def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
     return _NUMPY[dtype.name]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One launch. `arrays` may be strided (their last axis is not); scalars by name; `grid` has three
     extents."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ferrotile.signatures.model import GridFactor
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What hypotheses say about sizes. `open` are those that no size was chosen by; `grids` has all that is said of
     grid axes, `grid` the last of it for each."""
 

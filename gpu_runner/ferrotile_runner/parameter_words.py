@@ -7,11 +7,11 @@ of a `&mut` array, two more words an axis, which no kernel reads. Constants have
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
 from ferrotile.translation import Entry, RustParameter
+from msgspec import Struct
 
 
 class Role(Enum):
@@ -22,8 +22,7 @@ class Role(Enum):
     SCALAR = "scalar"
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterWord:
+class ParameterWord(Struct, frozen=True):
     """`axis` counts array axes, of `rank`; a partition's words are numbered through."""
 
     argument: str

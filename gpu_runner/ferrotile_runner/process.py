@@ -15,10 +15,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct, field
 
 from ferrotile_runner.workers import guard
 
@@ -55,8 +56,7 @@ class RpcError(Exception):
         self.data = data
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A program and its arguments; `environment` is laid over this process's own; `memory` in bytes, 0 = no
     limit."""
 
@@ -66,8 +66,7 @@ class Command:
     memory: int = MEMORY_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     returncode: int
     stdout: bytes
     stderr: str
@@ -294,9 +293,7 @@ class JsonProcess:
             error, result = reply.get("error"), reply.get("result")
             if isinstance(error, dict):
                 data = error.get("data")
-                raise RpcError(
-                    int(error["code"]), str(error["message"]), data if isinstance(data, dict) else {}
-                )
+                raise RpcError(int(error["code"]), str(error["message"]), data if isinstance(data, dict) else {})
             if isinstance(result, dict):
                 return result
         raise ProcessError(Ending.CRASHED, f"{method}: not an answer: {line[:200]!r}", self._end())

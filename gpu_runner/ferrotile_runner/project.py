@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path, PurePath
 
 from ferrotile.signatures.workspace import Workspace, imported_words, module_names
 from ferrotile.syntax.document import Document
+from msgspec import Struct
 
 MOST_FILES = 2_000
 MOST_FOLDERS = 4_000
@@ -74,8 +74,7 @@ def python_files(root: Path | None, path: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     """`data` is kept until the words of the imports have been read from it: most files are asked once, for one word."""
 
     stamp: tuple[int, int]
@@ -240,8 +239,7 @@ class Modules(Mapping[str, Document]):
         return (name for name, path in self.paths.items() if self._files.mentions(path, word))
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """A file's place among the modules of its project: its own `name`, and the others."""
 
     name: str

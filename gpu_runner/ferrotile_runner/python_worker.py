@@ -11,7 +11,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from ferrotile.signatures.model import (
     ScalarArgument,
     Signature,
 )
+from msgspec import Struct
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.compile_error import CompileError
@@ -40,8 +40,7 @@ class PythonCompileError(CompileError):
     """cuTile Python refused the kernel; the place is in the source slice."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledPython:
+class CompiledPython(Struct, frozen=True):
     """`data` is Tile IR bytecode or a cubin; `ms` is the compiler's time."""
 
     data: bytes
@@ -113,9 +112,7 @@ class PythonCompiler:
     the next call then starts a new process. Safe to share between threads."""
 
     def __init__(self, python: str = sys.executable) -> None:
-        self._process = JsonProcess(
-            Command((python, "-I", python_compiler.__file__), {"CUDA_TILE_CACHE_DIR": "0"})
-        )
+        self._process = JsonProcess(Command((python, "-I", python_compiler.__file__), {"CUDA_TILE_CACHE_DIR": "0"}))
 
     def version(self) -> Mapping[str, object]:
         """`{cuda_tile, python}`; imports `cuda.tile`, so the next compile is warm."""
@@ -135,9 +132,7 @@ class PythonCompiler:
         """Tile IR bytecode for no particular architecture. Arrays have 32-bit extents and strides, a unit
         last stride and, without `specialization`, no divisibility; they do not overlap. The entry's symbol is
         the kernel's name."""
-        return self._call(
-            source_slice, kernel, signature, bytecode_version, None, specialization, seconds, cancel
-        )
+        return self._call(source_slice, kernel, signature, bytecode_version, None, specialization, seconds, cancel)
 
     def cubin(
         self,
@@ -152,9 +147,7 @@ class PythonCompiler:
         cancel: threading.Event | None = None,
     ) -> CompiledPython:
         """The cubin for `target` (`sm_90`), as cuTile Python itself would make it."""
-        return self._call(
-            source_slice, kernel, signature, bytecode_version, target, specialization, seconds, cancel
-        )
+        return self._call(source_slice, kernel, signature, bytecode_version, target, specialization, seconds, cancel)
 
     def _call(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -12,6 +11,7 @@ from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarAr
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.positions import Encoding, LineTable
 from ferrotile.translation import KernelTranslation, Output, UnsafeCount
+from msgspec import Struct
 
 VERSION = 1
 TOOL = "ferrotile"
@@ -40,8 +40,7 @@ class RungStatus(StrEnum):
     CRASHED = "crashed"
 
 
-@dataclass(frozen=True, slots=True)
-class RungResult:
+class RungResult(Struct, frozen=True):
     """`detail` says under which facts the rung holds, or why it does not; `ms` is the time it took.
     `time_ratio` (Rust's time / Python's) is known for `matched` alone. `broken`: skipped because this machine
     lacks a tool, which `detail` names."""
@@ -53,8 +52,7 @@ class RungResult:
     broken: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class KernelReport:
+class KernelReport(Struct, frozen=True):
     """One kernel under one signature. `line` counts from 1; `signature` is in a directive's words.
     `diagnostics` holds the translator's and those of failed rungs, whose spans are in `document`."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
 from ferrotile.translation import Entry as RustEntry
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile_runner.disassemble import DisassemblyError, disassemble
 from ferrotile_runner.host import CompiledRust, HostClient, HostError
@@ -29,8 +30,7 @@ POLL_SECONDS = 0.05
 INSTALL = "install it with `pip install 'ferrotile[compilers]'`"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """One side's Tile IR, as text and read."""
 
     tile_ir: TileIr

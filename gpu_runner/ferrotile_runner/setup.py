@@ -6,8 +6,9 @@ import os
 import shutil
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ferrotile_runner.process import Command, run
 from ferrotile_runner.toolchain import HOST_NAME, Toolchain, host_binary, locate, target_directory

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 from ferrotile.signatures.model import ArrayArgument, Signature
 from ferrotile.translation import Entry as RustEntry
+from msgspec import Struct, field
 
 from ferrotile_runner.compare import Difference, compare
 from ferrotile_runner.inputs import Case, cases, describe
@@ -50,8 +50,7 @@ class Verdict(StrEnum):
     OUT_OF_TIME = "out of time"
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
+class Simulation(Struct, frozen=True):
     """`text` says for which launches the verdict holds, or what is wrong with which launch."""
 
     verdict: Verdict
@@ -62,8 +61,7 @@ class _Differs(Exception):
     """The translation does something else than the original."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
+class _Sides(Struct, frozen=True):
     """Both entries under one signature, and what comparing them has shown so far."""
 
     original: Entry

@@ -6,10 +6,10 @@ import base64
 import pickle
 import sys
 import threading
-from dataclasses import dataclass
 
 from ferrotile.signatures.model import Signature
 from ferrotile.translation import Entry
+from msgspec import Struct
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.import_roots import import_roots
@@ -29,16 +29,14 @@ class SimulatorFault(Exception):
     """The simulator itself is at fault; the message is its exception."""
 
 
-@dataclass(frozen=True, slots=True)
-class TileIr:
+class TileIr(Struct, frozen=True):
     """One side: disassembled Tile IR and the name of its entry."""
 
     text: str
     entry: str
 
 
-@dataclass(frozen=True, slots=True)
-class Simulated:
+class Simulated(Struct, frozen=True):
     """The worker's verdict, one of `simulation.Verdict`, and its reasons."""
 
     verdict: str

@@ -7,7 +7,6 @@ import ast
 import builtins
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ferrotile.frontends.cutile.discover import kernel_decorator
 from ferrotile.frontends.cutile.factories import captures
@@ -16,6 +15,7 @@ from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.parsed import key_of
 from ferrotile.syntax.positions import LineTable
 from ferrotile.syntax.span import NOWHERE, Span
+from msgspec import Struct
 
 from ferrotile_runner.slice_foreign import foreign_text, members_in
 from ferrotile_runner.workers import python_compiler
@@ -26,8 +26,7 @@ IMPORTABLE = frozenset(
 """Packages that a slice may import: the dialect's and those without side effects."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """`text` defines the kernel. `lines[i]` is the file's line (0-based) of the slice's line i, or None for
     a line that the file does not have. `missing` are the names that the kernel uses and that the slice does
     not define."""
@@ -42,8 +41,7 @@ class Slice:
         return next((at for at in known if at is not None), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     """Text that starts at `line` of the file; `whole` text comes from that line alone."""
 
     line: int

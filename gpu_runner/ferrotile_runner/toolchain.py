@@ -11,15 +11,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 HOST_NAME = "ferrotile-host.exe" if sys.platform == "win32" else "ferrotile-host"
 
 
-@dataclass(frozen=True, slots=True)
-class Toolchain:
+class Toolchain(Struct, frozen=True):
     """Paths of what was found; None = absent. `cuda` is the folder that holds `bin/tileiras` and
     `include/cuda.h`; `clang_headers` the compiler's builtin headers; `host` the `ferrotile-host` built from
     `host_source` as it is now."""

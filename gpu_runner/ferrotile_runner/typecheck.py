@@ -9,9 +9,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.process import Command, Ending, ProcessError, run
@@ -29,8 +30,7 @@ class TypeCheckError(Exception):
     """`cargo check` itself failed: no verdict on any kernel. The message ends with cargo's output."""
 
 
-@dataclass(frozen=True, slots=True)
-class RustDiagnostic:
+class RustDiagnostic(Struct, frozen=True):
     """A message of rustc. `line` and `column` count from 1, in characters of the kernel text; `code` is like
     `E0308` or empty; `label` is what rustc writes under the place; `rendered` is the whole message as rustc
     prints it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ferrotile.diagnostics.model import Diagnostic
@@ -13,6 +12,8 @@ from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import Module, parse_module
 from ferrotile.translation import KernelTranslation
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile_runner.process import ProcessError
 from ferrotile_runner.report import KernelReport, Rung, RungResult, RungStatus, kernel_report
@@ -103,8 +104,7 @@ def _with_instance(result: RungResult, kernel: KernelTranslation) -> RungResult:
     return replace(result, detail=f"{instance}\n{result.detail}".strip())
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """Kernels of one file; `file` is its name in the reports, `module` the file with what it imports from its
     workspace, where that is known."""
 

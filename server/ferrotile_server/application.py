@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from threading import Event, Lock
@@ -18,6 +17,8 @@ from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.syntax.document import Document, ItemKind
 from ferrotile.syntax.span import NOWHERE, Span
 from ferrotile.translation import KernelTranslation, Options
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile_server.verdicts import RUNGS, RungOutcome, Verdict
 
@@ -47,8 +48,7 @@ class DocumentTranslation(Protocol):
     def render_file(self, stem: str, kernels: Sequence[str] = ()) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class EmptyTranslation:
+class EmptyTranslation(Struct, frozen=True):
     """A translation that holds diagnostics alone."""
 
     kernels: tuple[KernelTranslation, ...] = ()
@@ -70,8 +70,7 @@ KEPT_REPORTS = 256
 """After so many reports, what compilers made of earlier texts is dropped."""
 
 
-@dataclass(frozen=True)
-class Analysis:
+class Analysis(Struct, frozen=True, dict=True):
     """A snapshot and its translation: everything that a feature needs to answer."""
 
     document: Document

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ferrotile.diagnostics.model import Diagnostic
+from msgspec import Struct
 
 RUNGS = ("translated", "type-checked", "assembled", "proved", "simulated", "matched")
 """The ladder, lowest first."""
@@ -15,8 +14,7 @@ SHOWN = ("proved", "matched", "simulated", "assembled", "type-checked")
 BAD = frozenset({"failed", "timeout", "crashed"})
 
 
-@dataclass(frozen=True, slots=True)
-class RungOutcome:
+class RungOutcome(Struct, frozen=True):
     """`status`: passed, failed, skipped, timeout or crashed."""
 
     rung: str
@@ -25,8 +23,7 @@ class RungOutcome:
     ms: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Outcomes of all entries of the kernel whose state `digest` names."""
 
     kernel: str

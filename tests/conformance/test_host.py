@@ -110,9 +110,7 @@ def test_specialisation_reaches_the_entry(host: HostClient, toolchain: Toolchain
 
 def test_errors_have_a_place(host: HostClient) -> None:
     with pytest.raises(HostError, match="undefined") as raised:
-        host.compile(
-            RUST.replace("tile * factors", "tile * nothing"), None, "scale", ["128"], STRIDES, "sm_90"
-        )
+        host.compile(RUST.replace("tile * factors", "tile * nothing"), None, "scale", ["128"], STRIDES, "sm_90")
     assert (raised.value.line, raised.value.column) == (14, 23)
     assert "__cutile_node_id" not in raised.value.message
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from ferrotile.translation import KernelTranslation, Options
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
 from ferrotile_runner.verify import verify_kernels
+from msgspec.structs import replace
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
@@ -48,7 +48,7 @@ def mutants(kernel: KernelTranslation) -> Iterator[tuple[str, KernelTranslation]
             if "//" in line:
                 continue
             text = kernel.rust[: match.start()] + replacement + kernel.rust[match.end() :]
-            yield f"{match.group(0)!r} -> {replacement!r}", dataclasses.replace(kernel, rust=text)
+            yield f"{match.group(0)!r} -> {replacement!r}", replace(kernel, rust=text)
 
 
 @pytest.mark.parametrize("name", ["vector_add", "softmax", "layer_norm", "adamw", "matmul"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from ferrotile_runner.report import RungStatus
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import Toolchain, locate
 from ferrotile_runner.verify import verify_kernel, verify_kernels
+from msgspec.structs import replace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BARE = Toolchain(None, None, None, None, None, None, None, None, False)

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from ferrotile_runner.python_worker import PythonCompiler
 from ferrotile_runner.toolchain import Toolchain
 from ferrotile_server.cli import verify
 from ferrotile_server.cli.main import main
+from msgspec.structs import replace
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTOR_ADD = str(ROOT / "examples" / "vector_add.py")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ferrotile_server.cli.main import main
 
-SOURCE = '''import cuda.tile as ct
+SOURCE = """import cuda.tile as ct
 
 
 # ferrotile: a: i32[N], b: u32[N], c: i32[N], grid=(N/16,)
@@ -16,7 +16,7 @@ SOURCE = '''import cuda.tile as ct
 def k(a, b, c):
     i = ct.bid(0)
     ct.store(c, (i,), ct.load(a, (i,), 16) + ct.load(b, (i,), 16))
-'''
+"""
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from ferrotile.program.dtypes import F32
@@ -16,6 +15,7 @@ from ferrotile.translation import Entry, RustParameter
 from ferrotile_runner import simulator as client
 from ferrotile_runner.process import Ending, ProcessError
 from ferrotile_runner.simulator import Simulator, SimulatorFault, TileIr
+from msgspec.structs import replace
 from tileir_support import text
 
 SIGNATURE = Signature(

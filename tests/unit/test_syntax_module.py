@@ -10,8 +10,7 @@ from ferrotile.syntax.module import Module, parse_module
 from ferrotile.syntax.parsed import ParseCache
 
 THREE = "import cuda.tile as ct\n" + "".join(
-    f"\n@ct.kernel\ndef k{i}(x):\n    '''doc {i}'''\n    a = ct.bid(0)\n    ct.store(x, (a,), a)\n"
-    for i in (1, 2, 3)
+    f"\n@ct.kernel\ndef k{i}(x):\n    '''doc {i}'''\n    a = ct.bid(0)\n    ct.store(x, (a,), a)\n" for i in (1, 2, 3)
 )
 
 
@@ -81,9 +80,7 @@ def test_neighbours_of_a_broken_kernel_stay(broken: str, which: int) -> None:
     assert [d.code for d in module.diagnostics] == ["FT001"]
 
 
-@pytest.mark.parametrize(
-    "broken", ["@ct.\n", "@ct.kernel(\n", "@\n", "def \n", "from x import (\n", "x = (\n"]
-)
+@pytest.mark.parametrize("broken", ["@ct.\n", "@ct.kernel(\n", "@\n", "def \n", "from x import (\n", "x = (\n"])
 def test_half_typed_lines_between_kernels(broken: str) -> None:
     document = Document(THREE)
     at = document.data.index(b"\n@ct.kernel\ndef k2")

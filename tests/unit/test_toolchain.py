@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from ferrotile_runner.process import Command, Ending, JsonProcess, ProcessError,
 from ferrotile_runner.session import Session
 from ferrotile_runner.setup import SetupError, setup
 from ferrotile_runner.typecheck import parse_messages, type_check
+from msgspec.structs import replace
 
 NOTHING = toolchain.Toolchain(None, None, None, None, None, None, None, None, False)
 

@@ -8,9 +8,10 @@ array's type marked as a variable, and the texts must be equal byte for byte. Wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import cycle, islice
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from ferrotile.passes.uses import operations
 from ferrotile.program.dtypes import BF16, F16, F32, DType, DTypeVariableError, Kind

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, fields, is_dataclass, replace
 from operator import is_
-from typing import TypeVar
+from typing import Generic, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from ferrotile.program.dtypes import DType
-from ferrotile.program.ir import Value
+from ferrotile.program.ir import Program, Value
 from ferrotile.rust.emit import Emitted
 from ferrotile.signatures.launch import Launches
+from ferrotile.signatures.model import Signature
 from ferrotile.syntax.document import Document, Item, ItemKind
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.parsed import SPARE, ParseCache
 from ferrotile.syntax.span import NOWHERE, Span
-from ferrotile.translation import KernelTranslation
+from ferrotile.translation import KernelTranslation, SourceMap
 
 T = TypeVar("T")
 Results = tuple[tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]
@@ -31,8 +34,7 @@ class _Unplaced(Exception):
     """A span that lies in nothing that the translation depends on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """Where a kernel (with the comments above it) and the items that it may refer to stand."""
 
     own: Span
@@ -90,51 +92,84 @@ class Shift:
 
 def _field_names(value: object) -> tuple[str, ...]:
     """The fields that can hold a span."""
-    if not is_dataclass(value) or isinstance(value, (type, Value, DType)):
+    if not isinstance(value, Struct) or isinstance(value, (Value, DType)):
         return ()
     return tuple(f.name for f in fields(value))
 
 
-class _Moved:
-    """An equal of `origin`, moved field by field when first asked for: most kernels are never looked at."""
+class _Lazy(Generic[T]):
+    """A field of a moved record that is costly to move: moved when it is first asked for, which is rare."""
 
-    __slots__ = ()
-    _origin: object
-    _shift: Shift
+    def __init__(self, name: str) -> None:
+        self._name = name
 
-    def __getattr__(self, name: str) -> object:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        value = self._shift.of(getattr(self._origin, name))
-        object.__setattr__(self, name, value)
-        return value
+    def __get__(self, record: MovedKernel | MovedEmitted, kind: type) -> T:
+        moved = record.moved
+        if self._name not in moved:
+            moved[self._name] = record.shift.of(getattr(record.origin, self._name))
+        return cast(T, moved[self._name])
+
+
+class MovedKernel(KernelTranslation, frozen=True, kw_only=True, eq=False):
+    """An equal of `origin` where its source now stands."""
+
+    origin: KernelTranslation
+    shift: Shift
+    moved: dict[str, object]
+
+    signature = _Lazy[Signature | None]("signature")
+    program = _Lazy[Program | None]("program")
+    source_map = _Lazy[SourceMap]("source_map")
+
+    @classmethod
+    def of(cls, origin: KernelTranslation, shift: Shift) -> MovedKernel:
+        """`origin` moved."""
+        return cls(
+            origin.name,
+            origin.dialect,
+            shift.of(origin.span),
+            shift.of(origin.name_span),
+            None,
+            None,
+            origin.rust,
+            origin.entry,
+            origin.outputs,
+            origin.unsafe,
+            SourceMap(),
+            shift.of(origin.diagnostics),
+            origin=origin,
+            shift=shift,
+            moved={},
+        )
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(self, type(other)) and not isinstance(other, type(self)):
-            return NotImplemented
-        return all(getattr(self, f.name) == getattr(other, f.name) for f in fields(self))  # type: ignore[arg-type]
-
-    def __hash__(self) -> int:
-        return hash(tuple(getattr(self, f.name) for f in fields(self)))  # type: ignore[arg-type]
+        return isinstance(other, KernelTranslation) and _same(KernelTranslation, self, other)
 
 
-class MovedKernel(_Moved, KernelTranslation):
-    __slots__ = ("_origin", "_shift")
+class MovedEmitted(Emitted, frozen=True, kw_only=True, eq=False):
+    """An equal of `origin` where its source now stands."""
+
+    origin: Emitted
+    shift: Shift
+    moved: dict[str, object]
+
+    source_map = _Lazy[SourceMap]("source_map")
+
+    @classmethod
+    def of(cls, origin: Emitted, shift: Shift) -> MovedEmitted:
+        """`origin` moved."""
+        held = {f.name: getattr(origin, f.name) for f in fields(Emitted)}
+        return cls(**held, origin=origin, shift=shift, moved={})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Emitted) and _same(Emitted, self, other)
 
 
-class MovedEmitted(_Moved, Emitted):
-    __slots__ = ("_origin", "_shift")
+def _same(kind: type[Struct], one: object, other: object) -> bool:
+    return all(getattr(one, f.name) == getattr(other, f.name) for f in fields(kind))
 
 
-def _move(kind: type[T], origin: T, shift: Shift) -> T:
-    made = object.__new__(kind)
-    object.__setattr__(made, "_origin", origin)
-    object.__setattr__(made, "_shift", shift)
-    return made
-
-
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     places: Places
     results: Results
     movable: bool
@@ -170,8 +205,8 @@ class Cache:
         shift = Shift(entry.places, places)
         kernels, emitted = entry.results
         return (
-            tuple(_move(MovedKernel, k, shift) for k in kernels),
-            tuple(None if e is None else _move(MovedEmitted, e, shift) for e in emitted),
+            tuple(MovedKernel.of(k, shift) for k in kernels),
+            tuple(None if e is None else MovedEmitted.of(e, shift) for e in emitted),
         )
 
     def put(self, key: tuple[object, ...], places: Places, results: Results) -> None:

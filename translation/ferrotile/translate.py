@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.frontends.cutile.discover import KERNEL, find_kernels
@@ -33,15 +35,14 @@ _OF_SIGNATURES = ("FT203", "FT204", "FT206", "FT207", "FT208")
 """Errors that a wrong assumption about types and constants can cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentTranslation:
+class DocumentTranslation(Struct, frozen=True, eq=False):
     """What a file translates to. `emitted` runs parallel to `kernels`. `module` is the file with what it imports from
     its workspace; `consulted` are the other modules that were asked for, with the digest of each (None: not there)."""
 
     kernels: tuple[KernelTranslation, ...]
     diagnostics: tuple[Diagnostic, ...]
     emitted: tuple[Emitted | None, ...] = ()
-    module: Module | None = field(default=None, compare=False, repr=False)
+    module: Module | None = None
     consulted: tuple[tuple[str, bytes | None], ...] = ()
 
     def render_file(self, stem: str, kernels: Sequence[str] = ()) -> str:
@@ -49,7 +50,6 @@ class DocumentTranslation:
         name keep their first signature."""
         pairs = zip(self.kernels, self.emitted, strict=True)
         return render_file(stem, (e for k, e in pairs if e is not None and (not kernels or k.name in kernels)))
-
 
 
 def translate_document(

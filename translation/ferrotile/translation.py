@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.program.ir import Program
@@ -10,8 +10,7 @@ from ferrotile.signatures.model import Signature
 from ferrotile.syntax.span import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """A written array: `form` is `owned` (&mut Tensor at the block id), `owned-row` (nested partition),
     `mapped` (a partition that mints each tile once),
     `full` (checked full partition) or `pointer`; `reason` says why in words."""
@@ -21,8 +20,7 @@ class Output:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnsafeCount:
+class UnsafeCount(Struct, frozen=True):
     """`unsafe` blocks whose SAFETY line states a fact that ferrotile proved, and those that only take the Python's
     promise over."""
 
@@ -30,8 +28,7 @@ class UnsafeCount:
     assumed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RustParameter:
+class RustParameter(Struct, frozen=True):
     """How an entry's parameter looks to the JIT and the launcher. `kind`: tensor, tensor_mut, scalar.
     `strides`: 1 where static, -1 where run-time; `tile`: the partition shape of a tensor_mut; `rust`: its name in
     Rust, where the Python's is none there."""
@@ -44,8 +41,7 @@ class RustParameter:
     rust: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """The Rust entry of a kernel. `generics`: the strings to compile it with under the signature, in order."""
 
     name: str
@@ -56,8 +52,7 @@ class Entry:
     """Launch facts that the launcher must establish, in the signature's terms: `bid.y = 0`, `cdiv(N, 1024) = 1`."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceMap:
+class SourceMap(Struct, frozen=True):
     """Pairs (Rust line, 0-based; Python span), sorted by Rust line: both ways."""
 
     pairs: tuple[tuple[int, Span], ...] = ()
@@ -76,8 +71,7 @@ class SourceMap:
         return tuple(sorted({line for line, s in self.pairs if s.touches(span)}))
 
 
-@dataclass(frozen=True, slots=True)
-class KernelTranslation:
+class KernelTranslation(Struct, frozen=True):
     """One kernel under one signature. `rust` is a complete `#[cutile::module] mod ...` text with this entry and the
     helpers that it needs, or None when refused; then `diagnostics` has at least one error."""
 
@@ -95,8 +89,7 @@ class KernelTranslation:
     diagnostics: tuple[Diagnostic, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """`unsafe`: `proved` (fastest form whose SAFETY facts are proved), or `never`. `checks`: `free` or `keep`."""
 
     target: str = "sm_90"

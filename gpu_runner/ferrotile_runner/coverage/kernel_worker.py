@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ferrotile.translation import Options
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.coverage.rows import EntryRow, as_json
@@ -22,8 +22,7 @@ START_SECONDS = 30.0
 """A new process has this much more time for its first answer, since it also loads ferrotile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A file that was read; `name` is for people. `path`: where it lies among the files of its project, and `around`
     a digest of these; both are empty for a text that stands alone."""
 
@@ -33,8 +32,7 @@ class Text:
     around: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """The kernels of a text, as (name, line from 1), and its syntax errors."""
 
     kernels: tuple[tuple[str, int], ...]
@@ -46,7 +44,7 @@ class KernelWorker:
     fault of ferrotile's own; the next call then starts a new process."""
 
     def __init__(self, options: Options, seconds: float, cancel: threading.Event) -> None:
-        self._options = dataclasses.asdict(options)
+        self._options = asdict(options)
         self._seconds = seconds
         self._cancel = cancel
         self._process = JsonProcess(Command((sys.executable, "-I", worker.__file__, *import_roots())))
@@ -72,7 +70,7 @@ class KernelWorker:
         self, text: Text, index: int, entry: int, rung: str, types: Sequence[RustDiagnostic] | None
     ) -> tuple[Mapping[str, object], bool]:
         """A report whose `rung` was tried, and whether a tool was missing. Runs the kernel's part of the text."""
-        known = None if types is None else [dataclasses.asdict(d) for d in types]
+        known = None if types is None else [asdict(d) for d in types]
         params = {**self._subject(text, index), "entry": entry, "rung": rung, "types": known}
         found = self._call("climb", params)
         return read.mapping(found["report"]), found["broken"] is True

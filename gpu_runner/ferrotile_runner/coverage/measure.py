@@ -6,10 +6,11 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from ferrotile.translation import Options
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.coverage.kernel_worker import KernelWorker, Text, status_of
@@ -27,8 +28,7 @@ Progress = Callable[[int, int, str], None]
 """Gets how many steps are done, of how many, and what is at hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """`rungs` beside `translated`; `seconds` for one kernel on one rung; `jobs` processes at once; `fresh`: nothing
     is taken from earlier runs."""
 
@@ -39,8 +39,7 @@ class Settings:
     fresh: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """Rows in the order of the files; `problems` are files that gave no kernels for a reason, `notes` what else a
     person should know."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.report import Json, Rung, RungStatus
@@ -12,8 +14,7 @@ WORST = (RungStatus.CRASHED, RungStatus.TIMEOUT, RungStatus.FAILED, RungStatus.S
 """What a kernel with several signatures reached: the worst of its entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRow:
+class EntryRow(Struct, frozen=True):
     """A kernel under one signature. `report` is an element of `kernels` in `docs/schema/report.json`; `rust` is None
     where it was refused; `tried` are the rungs whose results are final, and `broken` those that this machine lacks a
     tool for."""
@@ -66,8 +67,7 @@ class EntryRow:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class KernelRow:
+class KernelRow(Struct, frozen=True):
     """`index` counts the kernels of the file. There is at least one entry."""
 
     file: str

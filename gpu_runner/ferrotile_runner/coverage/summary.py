@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ferrotile.diagnostics.catalogue import CATALOGUE
+from msgspec import Struct
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.coverage.rows import EntryRow, KernelRow
@@ -18,8 +18,7 @@ EXAMPLES = 3
 SLOWEST = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """An error's code, and the kernels (`FILE::KERNEL`) that have it. A kernel may count under several codes."""
 
     code: str
@@ -27,8 +26,7 @@ class Refusal:
     kernels: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unsafe:
+class Unsafe(Struct, frozen=True):
     """Of `kernels` translated kernels: those without any `unsafe`, those with none assumed, and the blocks."""
 
     kernels: int
@@ -38,8 +36,7 @@ class Unsafe:
     assumed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """`rungs` has the number of kernels of each status, those above `translated` only for translated kernels.
     `partly` are kernels of which some signatures are translated and some are not."""
 

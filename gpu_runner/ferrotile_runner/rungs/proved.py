@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ferrotile.signatures.model import (
     ArrayArgument,
@@ -14,6 +13,7 @@ from ferrotile.signatures.model import (
     Signature,
 )
 from ferrotile.translation import Entry as RustEntry
+from msgspec.structs import replace
 
 from ferrotile_runner.launch_grid import grid_owner
 from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject

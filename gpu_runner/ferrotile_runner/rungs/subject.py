@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
@@ -14,13 +13,13 @@ from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.span import Span
 from ferrotile.translation import KernelTranslation
+from msgspec import Struct
 
 from ferrotile_runner.process import Ending, ProcessError
 from ferrotile_runner.report import RungResult, RungStatus
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """One kernel on its way up. `function` is the original in `module`."""
 
     document: Document
@@ -37,8 +36,7 @@ class Subject:
         return found if found is not None else self.kernel.name_span
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """A rung's result and the diagnostics that it adds."""
 
     result: RungResult

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ferrotile_runner.tileir import effects, exits
 from ferrotile_runner.tileir.exits import FALLS, Choice, Leaf, Tree
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 Effects = list[tuple[Term, Term]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """One branch, evaluated: how it ends, its effects, the state and the number of accesses behind it."""
 
     tree: Tree

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile_runner.tileir import exits
 from ferrotile_runner.tileir.exits import Choice, Leaf, Tree
@@ -13,8 +14,7 @@ from ferrotile_runner.tileir.terms import Term, subterms, value_of
 from ferrotile_runner.tileir.trace import Path
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+class Counter(Struct, frozen=True):
     """Carried value `slot` goes up by `step`, a constant, as long as it is below `upper`."""
 
     slot: int
@@ -22,8 +22,7 @@ class Counter:
     step: Term
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """What a round gets, and what the loop starts from."""
 
     current: Mapping[int, Term]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ferrotile_runner.tileir import memory, shapes
 from ferrotile_runner.tileir.memory import Access, View
@@ -285,4 +286,3 @@ def extract(program: Program, source: Term, place: tuple[Term, ...], shape: Shap
     program.trace.slices.setdefault(source, set()).add(raw)
     program.store.lemma("M4: a slice of a loaded tile is a load of the finer partition")
     return tile
-

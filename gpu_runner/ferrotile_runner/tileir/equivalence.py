@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import islice, product
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ferrotile_runner.tileir import schedules
 from ferrotile_runner.tileir.graph import Merged, Program, Setting, tile_of
@@ -37,8 +39,7 @@ __all__ = ["Array", "Difference", "Hypotheses", "ParameterMap", "Proof", "Scalar
 MAX_ORDERS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """`equal` is a proof under `hypotheses_used`; otherwise `difference` or `reason` says why there is none."""
 
     equal: bool
@@ -51,8 +52,7 @@ class Proof:
     ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What an earlier evaluation has shown: arrays that are addressed by pointers, that are written; which orders of
     carried values to take; the tiles of a schedule."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile_runner.tileir import shapes
 from ferrotile_runner.tileir.memory import Before
@@ -15,8 +16,7 @@ FALLS = frozenset({"yield", "end"})
 """Endings after which the operations behind the region come next; `end` is a terminator that the text leaves out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """One ending. `values` has None for tokens, `tokens` None for values; `position` counts the accesses before."""
 
     kind: str
@@ -26,8 +26,7 @@ class Leaf:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     condition: Term
     then: Tree
     other: Tree

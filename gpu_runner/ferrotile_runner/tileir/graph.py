@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile_runner.tileir import branches, effects, loops, reductions, shapes
 from ferrotile_runner.tileir.exits import Leaf, Tree
@@ -35,16 +36,14 @@ _PLACED = frozenset({"value", "permutation", "identities", "rounding", "overflow
 """Attributes that `attributes` or the operation's own rule takes care of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """The Rust's words of an array whose leading axes it takes as one."""
 
     extents: tuple[Term, ...]
     strides: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What is fixed for one reading of a program."""
 
     rewriter: Rewriter

@@ -20,25 +20,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 Axis = str
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """An extent's symbol, `bid.x` or `grid.x`."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Struct, frozen=True):
     """`*`, `+` or `cdiv` of expressions."""
 
     function: str
@@ -52,8 +51,7 @@ class HypothesisError(ValueError):
     """A text that states no fact this module knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hypotheses:
+class Hypotheses(Struct, frozen=True):
     """Facts about every launch that the claim is made for."""
 
     unit_axes: frozenset[Axis] = frozenset()
@@ -75,8 +73,7 @@ class Hypotheses:
     no_overflow: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Struct, frozen=True):
     """A parameter of `1 + 2 rank` words: pointer, extents, strides. `rust_is_mut`: `2 rank` more in the Rust.
 
     `rust_extents` is given when the Rust view of it has merged leading axes (`contiguous`)."""
@@ -88,15 +85,13 @@ class Array:
     rust_extents: tuple[str | int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Struct, frozen=True):
     """A parameter of one word, the same in both entries."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterMap:
+class ParameterMap(Struct, frozen=True):
     """Parameters in Python order, which is also the Rust's; constants have no word."""
 
     parameters: tuple[Array | Scalar, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile_runner.tileir.memory import LoopFrame
 from ferrotile_runner.tileir.simplify import Rewriter
@@ -14,8 +15,7 @@ Range = tuple[Term, Term]
 Summaries = Mapping[int, Summary]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where a condition is asked for: its way, the loops around it, and ranges of loops that are known to run."""
 
     path: Path
@@ -23,8 +23,7 @@ class _Place:
     nonempty: frozenset[Range] = frozenset()
 
 
-@dataclass(slots=True)
-class Implication:
+class Implication(Struct):
     """Facts of one program, by condition, asked for at places of the other. A fact holds where the first program does
     its access: under the fact's path, in every round of its loops that is made."""
 

@@ -6,7 +6,7 @@ multiplying wrap, so the ring identities hold for every value; nothing here is e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ferrotile_runner.tileir.terms import Shape, Store, Term, value_of, wrap
 
@@ -15,8 +15,7 @@ Polynomial = dict[Monomial, int]
 OVERFLOW = "index arithmetic does not overflow"
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(Struct):
     """What may be assumed of the launch, as terms. Filled in by `hypotheses.facts`."""
 
     no_overflow: bool = False
@@ -32,8 +31,7 @@ class Facts:
     """Arrays of which every access is within the extents, as the Python promises by `check_bounds=False`."""
 
 
-@dataclass(slots=True)
-class Arithmetic:
+class Arithmetic(Struct):
     """Integer rules over one store under some facts."""
 
     store: Store

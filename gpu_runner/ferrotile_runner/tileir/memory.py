@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile_runner.tileir import shapes
 from ferrotile_runner.tileir.literals import special
@@ -17,8 +18,7 @@ from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Shape, Term, value_of
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """A tensor view (`tile` empty), or tiles over one. Strides and extents are i32 terms.
 
     `base` is the array's parameter; the view starts `shift` elements (i64, scalar) behind it. Tile axis d starts at
@@ -66,8 +66,7 @@ class View:
         return self.sparse is None and self.steps == self.tile
 
 
-@dataclass(frozen=True, slots=True)
-class LoopFrame:
+class LoopFrame(Struct, frozen=True):
     """A loop around an access; `ordinal` is unique within its program."""
 
     ordinal: int
@@ -79,8 +78,7 @@ Before = frozenset[int | Marker]
 """Accesses that a token stands behind, by number; `("carried", loop, k)` is the k-th token that a loop carries."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """One load, store, atomic or print. `view` and `index` are None for pointers."""
 
     base: Term

@@ -6,33 +6,30 @@ A value is known by its number within the entry; its name is only what `tileirdi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 Attribute = bool | int | str | tuple[int, ...] | tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TokenType:
+class TokenType(Struct, frozen=True):
     """Order between memory operations; holds no data."""
 
 
-@dataclass(frozen=True, slots=True)
-class PointerType:
+class PointerType(Struct, frozen=True):
     """Address of elements of type `pointee` (`f32`, `i8`, ...)."""
 
     pointee: str
 
 
-@dataclass(frozen=True, slots=True)
-class TileType:
+class TileType(Struct, frozen=True):
     """`element` is a scalar type's name (`i1`, `i32`, `f8E4M3FN`, ...) or a pointer; `()` is a scalar."""
 
     shape: tuple[int, ...]
     element: str | PointerType
 
 
-@dataclass(frozen=True, slots=True)
-class TensorViewType:
+class TensorViewType(Struct, frozen=True):
     """`None` in `shape` or `strides` = given by an operand of `make_tensor_view`. Strides in elements."""
 
     element: str
@@ -40,8 +37,7 @@ class TensorViewType:
     strides: tuple[int | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionViewType:
+class PartitionViewType(Struct, frozen=True):
     """Tiles of shape `tile` in a grid over `view`; tile axis d covers view axis `dim_map[d]`."""
 
     tile: tuple[int, ...]
@@ -51,8 +47,7 @@ class PartitionViewType:
     """`zero`, `neg_zero`, `nan`, `pos_inf`, `neg_inf`; None leaves the lanes outside undetermined."""
 
 
-@dataclass(frozen=True, slots=True)
-class StridedViewType:
+class StridedViewType(Struct, frozen=True):
     """As a partition view, but tiles start every `traversal_strides[d]` elements."""
 
     tile: tuple[int, ...]
@@ -62,8 +57,7 @@ class StridedViewType:
     padding: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GatherScatterViewType:
+class GatherScatterViewType(Struct, frozen=True):
     """Tiles whose rows along axis `sparse_dim` of `view` are picked by an index tile."""
 
     tile: tuple[int, ...]
@@ -76,8 +70,7 @@ ViewType = PartitionViewType | StridedViewType | GatherScatterViewType
 Type = TileType | TensorViewType | ViewType | TokenType
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """Line from 1, column from 0, as `tileirdisasm -g` prints them; `file` may be empty."""
 
     file: str
@@ -88,25 +81,28 @@ class Location:
         return f"{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True, eq=False):
     """An SSA value; equal numbers are one value of the entry."""
 
     number: int
-    type: Type = field(compare=False)
-    name: str = field(compare=False)
+    type: Type
+    name: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Value) and other.number == self.number
+
+    def __hash__(self) -> int:
+        return self.number
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """One block: every Tile IR region has exactly one. Its last operation is the terminator."""
 
     arguments: tuple[Value, ...]
     operations: tuple[Operation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """`named` holds the operands by role (the roles of `operations.TABLE`), in the order of the text."""
 
     name: str
@@ -147,8 +143,7 @@ class Operation:
         return self.attributes.get(key, False) is True
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A kernel. `parameters` are the words of its calling convention, in order."""
 
     name: str
@@ -156,8 +151,7 @@ class Entry:
     body: Region
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Struct, frozen=True):
     """The entries of one `tileirdisasm` text."""
 
     entries: tuple[Entry, ...]

@@ -8,9 +8,10 @@ carry, by attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 
 class Effect(Enum):
@@ -56,8 +57,7 @@ class Typing(Enum):
     """`-> type` without operand types."""
 
 
-@dataclass(frozen=True, slots=True)
-class Specification:
+class Specification(Struct, frozen=True):
     """One row of the table."""
 
     name: str

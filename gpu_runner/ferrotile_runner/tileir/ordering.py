@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile_runner.tileir.memory import Access, Before, Marker
 from ferrotile_runner.tileir.simplify import Rewriter
@@ -12,8 +13,7 @@ from ferrotile_runner.tileir.tile_maps import visits_once
 from ferrotile_runner.tileir.trace import Path
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """`earlier` comes before `later` in the program; `ordered`: tokens or their tiles keep it so in the machine."""
 
     earlier: Access
@@ -102,8 +102,7 @@ def _varies(atom: Term, outer: frozenset[Term]) -> bool:
 # Tokens that loops carry
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """How a round ends: what the tokens that it passes on stand behind, after how many accesses, on which way."""
 
     tokens: tuple[Before, ...]

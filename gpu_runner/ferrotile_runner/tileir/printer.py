@@ -6,7 +6,8 @@ Values are numbered in program order, so that two programs that differ in names 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile_runner.tileir.model import (
     Entry,
@@ -78,8 +79,7 @@ def _word(size: int | None) -> str:
     return "?" if size is None else str(size)
 
 
-@dataclass(slots=True)
-class _Names:
+class _Names(Struct):
     """Value number -> name in the text."""
 
     known: dict[int, str] = field(default_factory=dict)

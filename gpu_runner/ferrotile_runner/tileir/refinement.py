@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile_runner.tileir import memory
 from ferrotile_runner.tileir.graph import Program
@@ -17,8 +18,7 @@ from ferrotile_runner.tileir.trace import Fact
 from ferrotile_runner.tileir.words import Pair, differ, show
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """What differs, in words; locations are those of the nearest operation that has one."""
 
     path: str
@@ -34,8 +34,7 @@ class Difference:
         return f"{self.path}: Python {self.python}{at(self.python_location)}, Rust {self.rust}{at(self.rust_location)}"
 
 
-@dataclass(slots=True)
-class Sides:
+class Sides(Struct):
     """One evaluation of both programs."""
 
     python: Program

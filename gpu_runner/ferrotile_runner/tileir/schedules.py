@@ -9,7 +9,8 @@ same when everything they do depends on the tile alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile_runner.tileir.memory import Access, count
 from ferrotile_runner.tileir.refinement import Sides
@@ -21,8 +22,7 @@ from ferrotile_runner.tileir.trace import Trace
 LEMMA = "H8: both programs visit each tile once, in another order"
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduled:
+class Scheduled(Struct, frozen=True):
     """Index terms and the fresh names that stand for them, for each program; name -> its bound."""
 
     python: Mapping[Term, Term]

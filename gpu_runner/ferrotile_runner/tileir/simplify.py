@@ -5,7 +5,7 @@ Floats are never re-associated, commuted, fused or split: only their conversions
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile_runner.tileir import argmax, combining, conversions, shapes, widths
 from ferrotile_runner.tileir.integers import Arithmetic, decode, monomial, without
@@ -22,8 +22,7 @@ OPPOSITE = {
 """With the operands of the first two exchanged."""
 
 
-@dataclass(slots=True)
-class Rewriter:
+class Rewriter(Struct):
     """The rules over one store; see `shapes.Rules`."""
 
     store: Store

@@ -7,8 +7,9 @@ are read so, whichever wrote it down. The second stretch is made where the first
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ferrotile_runner.tileir import branches, exits, shapes, single
 from ferrotile_runner.tileir.counting import Counter, is_invariant
@@ -23,8 +24,7 @@ Bounds = tuple[Term, ...]
 _ENDS = single.ROUND | single.STOP
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """What a stretch starts from, and its bounds (empty: the operation's). `last`: its results are the loop's."""
 
     initial: Mapping[int, Term]

@@ -7,7 +7,8 @@ term: attributes, constants (integers as signed numbers, floats as their bits), 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 Shape = tuple[int, ...]
 
@@ -30,8 +31,7 @@ class Term:
         return self.op == op and (data is None or self.data == data)
 
 
-@dataclass(slots=True)
-class Store:
+class Store(Struct):
     """All terms of one proof, and the hypotheses and lemmas that its rewriting has used."""
 
     table: dict[tuple[str, Hashable, tuple[int, ...], Shape, str], Term] = field(default_factory=dict)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile_runner.tileir.model import (
     GatherScatterViewType,
@@ -41,8 +42,7 @@ _LEXEME = re.compile(
 _DIMENSIONS = re.compile(r"(?:(?:\?|\d+)(?:x|$))*")
 
 
-@dataclass(frozen=True, slots=True)
-class Lexeme:
+class Lexeme(Struct, frozen=True):
     """A word of the text and its group in the pattern above."""
 
     kind: str

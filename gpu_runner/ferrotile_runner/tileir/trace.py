@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ferrotile_runner.tileir.memory import Access, Before, LoopFrame, Marker, View
 from ferrotile_runner.tileir.model import Location
@@ -20,8 +20,7 @@ class Unsupported(Exception):
         self.location = location
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(Struct, frozen=True):
     """A condition that stops the program when false."""
 
     condition: Term
@@ -30,8 +29,7 @@ class Assertion:
     location: Location | None
 
 
-@dataclass(frozen=True, slots=True)
-class Obligation:
+class Obligation(Struct, frozen=True):
     """Something that is undefined for some operands: a division. It must not be done where the Python does not."""
 
     term: Term
@@ -40,8 +38,7 @@ class Obligation:
     location: Location | None
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A condition that holds because the program is defined."""
 
     condition: Term
@@ -49,8 +46,7 @@ class Fact:
     loops: tuple[LoopFrame, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A tile that came from a view, for slices of it (M4)."""
 
     view: View
@@ -60,8 +56,7 @@ class Loaded:
     semantics: str
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """What a loop is, once its body is known: `term` is the same for loops that do the same rounds with the same
     values; `stops` = rounds may be left out (an early exit); `counted` = the rounds are those of a `for`."""
 
@@ -73,8 +68,7 @@ class Summary:
 PadKey = tuple[object, ...]
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(Struct):
     """Grows in program order; `mark` and `rollback` undo a loop body that is evaluated again."""
 
     effects: list[tuple[Term, Term]] = field(default_factory=list)
@@ -120,8 +114,7 @@ class Trace:
         return self.states.get(base, ())
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """A copy of a trace's states."""
 
     states: dict[Term, tuple[Term, ...]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile_runner.tileir.integers import decode
 from ferrotile_runner.tileir.terms import Term, squeeze
@@ -23,8 +23,7 @@ _SYMBOLS = {
 _OPAQUE = frozenset({"const", "param", "bid", "grid", "iota", "carry", "bound", "poly"})
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two terms that differ, and the way to them from the effect: operation names, outermost first."""
 
     path: tuple[str, ...]

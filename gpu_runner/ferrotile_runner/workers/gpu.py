@@ -15,11 +15,11 @@ import math
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from cuda.bindings import driver
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from ferrotile_runner import json_values as read
@@ -60,8 +60,7 @@ def allocate(size: int) -> int:
     return int(address)
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceArray:
+class DeviceArray(Struct, frozen=True):
     """A guarded device copy of `host`: `GUARD_BYTES` of a known byte lie before and after the data."""
 
     name: str

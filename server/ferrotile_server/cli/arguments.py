@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile_server.verdicts import RUNGS
 
 VERSION = "0.1.0"
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(Struct, frozen=True):
     """Every option of every command; a command reads those that are its own."""
 
     command: str
@@ -62,9 +62,7 @@ def _count(text: str) -> int:
 def _translation_options(parser: argparse.ArgumentParser, unsafe: tuple[str, ...] = ("proved", "never")) -> None:
     parser.add_argument("--target", default="sm_90", metavar="sm_XX", help="GPU to choose hints for (default sm_90)")
     both = "; both: count under either" if "both" in unsafe else ""
-    parser.add_argument(
-        "--unsafe", choices=unsafe, default="proved", help=f"whether proved `unsafe` may be used{both}"
-    )
+    parser.add_argument("--unsafe", choices=unsafe, default="proved", help=f"whether proved `unsafe` may be used{both}")
     parser.add_argument("--checks", choices=("free", "keep"), default="free", help="keep bounds checks that cost time")
 
 

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from ferrotile.translation import Options
@@ -18,6 +17,7 @@ from ferrotile_runner.coverage.summary import Unsafe, summarise, to_json, unsafe
 from ferrotile_runner.project import Projects
 from ferrotile_runner.report import Rung, RungStatus
 from ferrotile_runner.toolchain import locate
+from msgspec.structs import replace
 
 from ferrotile_server.cli.arguments import VERSION, Arguments
 from ferrotile_server.cli.coverage_text import markdown, print_text

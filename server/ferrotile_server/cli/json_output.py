@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.translation import KernelTranslation
 from ferrotile_runner.report import Json, KernelReport, Rung, RungResult, RungStatus, kernel_report, to_json
+from msgspec.structs import replace
 
 from ferrotile_server.cli.arguments import VERSION
 from ferrotile_server.cli.paths import Source

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 LARGEST_FILE = 5_000_000
 """Bytes; a larger Python file is no source that a person wrote."""
@@ -17,8 +18,7 @@ class PathError(Exception):
     """A path that cannot be used; the message says why, for a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file that was read. `name` is the path as the user gave it; `kernel` restricts it to one kernel."""
 
     path: Path

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.syntax.positions import Encoding, LineTable
 from ferrotile.syntax.span import Span
+from msgspec import Struct
 
 from ferrotile_server.cli.output import Style
 
 TAB = "    "
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """1-based line and column (in characters), the line's text, and how many of its characters are meant."""
 
     line: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from ferrotile_server.cli import verify
 from ferrotile_server.cli.arguments import Arguments

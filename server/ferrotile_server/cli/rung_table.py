@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ferrotile_runner.report import KernelReport, RungResult
+from msgspec import Struct
 from rich.table import Table
 from rich.text import Text
 
@@ -22,8 +22,7 @@ MARKS = {
 """What a rung's status looks like."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A kernel's report beside the name of its file."""
 
     file: str

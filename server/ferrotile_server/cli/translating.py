@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.syntax.document import Document
 from ferrotile.translation import KernelTranslation, Options
 from ferrotile_runner.project import Projects, may_hold_kernels
+from msgspec import Struct
 
 from ferrotile_server.application import Analysis, Application
 from ferrotile_server.cli.arguments import Arguments
 from ferrotile_server.cli.paths import PathError, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Translated:
+class Translated(Struct, frozen=True):
     """A file and its translation; `kernels` are those that the user asked for."""
 
     source: Source

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from ferrotile.syntax.span import Span
 from ferrotile.translation import Options
 from lsprotocol import types
+from msgspec import Struct
 from pygls.lsp.server import LanguageServer
 
 from ferrotile_server.application import Analysis, Application
@@ -24,8 +24,7 @@ from ferrotile_server.lsp.trust import Executor, refuse
 PREVIEW_SCHEME = "ferrotile-rs"
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """One version of an open document, analysed."""
 
     file: OpenDocument

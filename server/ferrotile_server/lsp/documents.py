@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.positions import Encoding
+from msgspec import Struct
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A change of an open document: a replaced range, or the whole text where `start` is None. (line,
     column) pairs."""
 
@@ -24,8 +23,7 @@ class Change:
     end: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenDocument:
+class OpenDocument(Struct, frozen=True):
     """A snapshot of one open document under the editor's own spelling of its URI."""
 
     uri: str

@@ -193,4 +193,3 @@ class Protocol(LanguageServerProtocol):
         self, params: types.WorkDoneProgressCancelParams
     ) -> Generator[object, object, None]:
         yield from self._own(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, params)
-

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from ferrotile.syntax.positions import Encoding
 from ferrotile.translation import Options
 from lsprotocol import types
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 SECTION = "ferrotile"
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """What the editor can do, as far as it matters here."""
 
     name: str = ""
@@ -41,8 +41,7 @@ class Client:
     (`initializationOptions.clientCommands`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """The user's settings; anything malformed falls back to its default."""
 
     options: Options = field(default_factory=Options)

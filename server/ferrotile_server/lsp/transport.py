@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 MAX_MESSAGE = 64 * 1024 * 1024
 MAX_HEADER = 8 * 1024
@@ -16,8 +17,7 @@ class FramingError(Exception):
     """The stream cannot be followed any further."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """The body of one message, not yet decoded."""
 
     body: bytes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from ferrotile.diagnostics.model import Diagnostic, Fix, Severity
 from ferrotile.syntax.span import Span
@@ -12,8 +13,7 @@ from ferrotile.syntax.span import Span
 _E, _W, _I, _H = Severity.ERROR, Severity.WARNING, Severity.INFORMATION, Severity.HINT
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """`action` is what the author does next; `page` is the documentation page, relative to the repository."""
 
     code: str
@@ -36,18 +36,14 @@ _ROWS = (
     ),
     Entry("FT002", _E, "File not UTF-8 or too large", "Save the file as UTF-8, or split it below 8 MiB."),
     # Signatures
-    Entry(
-        "FT101", _W, "Element type unknown", "Name the dtype in a `# ferrotile:` directive above the kernel."
-    ),
+    Entry("FT101", _W, "Element type unknown", "Name the dtype in a `# ferrotile:` directive above the kernel."),
     Entry(
         "FT102",
         _W,
         "Rank unknown",
         "Give the array's extents in a `# ferrotile:` directive above the kernel.",
     ),
-    Entry(
-        "FT103", _W, "Constant's value unknown", "Give the constant a value in a `# ferrotile:` directive."
-    ),
+    Entry("FT103", _W, "Constant's value unknown", "Give the constant a value in a `# ferrotile:` directive."),
     Entry(
         "FT104",
         _E,
@@ -55,9 +51,7 @@ _ROWS = (
         "Write it as `# ferrotile: x: f16[M, K], TM=128, grid=(M/TM)`.",
     ),
     Entry("FT105", _E, "Directive contradicts the code", "Make the directive and the code agree."),
-    Entry(
-        "FT106", _H, "Grid unknown", "Give `grid=(...)` in a directive, so that more stores are proved owned."
-    ),
+    Entry("FT106", _H, "Grid unknown", "Give `grid=(...)` in a directive, so that more stores are proved owned."),
     Entry(
         "FT107",
         _I,
@@ -84,22 +78,16 @@ _ROWS = (
     Entry("FT207", _E, "Type depends on the path taken", "Give the variable one type on every path."),
     Entry("FT208", _E, "Literal out of range", "Use a literal that the element type can hold."),
     Entry("FT209", _E, "Condition is not a scalar", "Use `ct.where`, or reduce the tile to one value first."),
-    Entry(
-        "FT210", _E, "Unknown cuda.tile operation", "Correct the name, or check the version of `cuda-tile`."
-    ),
+    Entry("FT210", _E, "Unknown cuda.tile operation", "Correct the name, or check the version of `cuda-tile`."),
     Entry("FT211", _E, "Static assertion failed", "Change the constant, or the assertion."),
     Entry("FT220", _E, "Refused by cuTile Python's assembler", "Write it as the page shows."),
     # No Rust form
-    Entry(
-        "FT301", _E, "No translation yet", "Rewrite with supported operations; the coverage table lists them."
-    ),
+    Entry("FT301", _E, "No translation yet", "Rewrite with supported operations; the coverage table lists them."),
     Entry("FT302", _E, "No exact form in cutile 0.5", "Rewrite the operation as the page shows."),
     Entry("FT303", _E, "Output ownership not provable", "Store at block-id indices, or allow `unsafe`."),
     Entry("FT304", _E, "Memory order across control flow", "Move the load or the store out of the branch."),
     Entry("FT305", _E, "Tile rank too high for the target", "Reshape to a tile of lower rank."),
-    Entry(
-        "FT306", _E, "Data-dependent access", "Use `ct.gather`/`ct.scatter`, or indices made of block ids."
-    ),
+    Entry("FT306", _E, "Data-dependent access", "Use `ct.gather`/`ct.scatter`, or indices made of block ids."),
     # Notes
     Entry("FT401", _W, "Blocks may race", "Make each block write its own tile, or use an atomic operation."),
     Entry(
@@ -121,9 +109,7 @@ _ROWS = (
     Entry("FT501", _E, "rustc rejects the translation", "Report it: ferrotile should not have emitted this."),
     Entry("FT502", _E, "cuTile Rust's compiler rejects the translation", "Report it with the kernel."),
     Entry("FT503", _E, "The assembler rejects the kernel", "Try smaller tiles or another target."),
-    Entry(
-        "FT504", _E, "Not proved equal", "Look at the first difference; do not rely on this translation yet."
-    ),
+    Entry("FT504", _E, "Not proved equal", "Look at the first difference; do not rely on this translation yet."),
     Entry("FT505", _E, "Simulation differs", "Do not use this translation; report it with the shown inputs."),
     Entry(
         "FT506",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from ferrotile.syntax.span import Span
 
@@ -15,8 +16,7 @@ class Severity(Enum):
     HINT = "hint"
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A text edit that mends the cause: replace `span` by `text`."""
 
     title: str
@@ -24,8 +24,7 @@ class Fix:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """`code` is a key of `catalogue.CATALOGUE` (FT###); `message` says what is wrong here and what to do next."""
 
     code: str

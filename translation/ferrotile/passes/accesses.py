@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.passes.affine import Affine, affine
 from ferrotile.passes.uses import array_of, definitions, regions
@@ -11,8 +12,7 @@ from ferrotile.program.ir import Block, For, If, Loop, Operation, Program, State
 from ferrotile.program.types import ViewType
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """A load or store of `array` (a value id). `view` and `index` are None and empty for accesses that are no
     tiles of a partition.
     `path` holds the loops and branches around it, outermost first."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.program.ir import For, Operation, Statement, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Affine:
+class Affine(Struct, frozen=True):
     """`constant + sum(coefficient * symbol)`; symbols are `bid0..2` or `v<id>`, sorted, without zero coefficients."""
 
     constant: int = 0

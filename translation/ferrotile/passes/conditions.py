@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ferrotile.passes.affine import non_negative
 from ferrotile.passes.uses import definitions, eliminate_dead, rewrite, substitute

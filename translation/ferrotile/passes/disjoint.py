@@ -9,8 +9,9 @@ that cuTile's usual grouping of blocks computes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+from msgspec import Struct, field
 
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.affine import Affine
@@ -19,8 +20,7 @@ from ferrotile.passes.space import DATA, Space
 from ferrotile.program.ir import For, If, Loop, Operation, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """`blocks`: different blocks store different tiles. `trips`: so do different trips of the loops in one block.
     `open` are the block axes that the index does not determine."""
 
@@ -29,8 +29,7 @@ class Verdict:
     open: frozenset[int] = frozenset()
 
 
-@dataclass(slots=True)
-class _System:
+class _System(Struct):
     """Equations between two instances and what follows from them."""
 
     space: Space

@@ -7,7 +7,8 @@ write one element; where block and lanes follow from that, no two of them do. In
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.affine import Affine
@@ -21,8 +22,7 @@ _OPEN = Affine(0, (("lane", 1),))
 """Stands for an index of unknown form: `lane` alone is bounded by nothing, so nothing follows from it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Elements:
+class _Elements(Struct, frozen=True):
     """What one access touches: an affine form an axis of the array, and the extent of each lane symbol."""
 
     access: Access

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import ArrayType, Shape, Size, TileType
@@ -12,8 +12,7 @@ ELEMENT_OPS = frozenset(("gather", "scatter", *ATOMICS))
 _VALUES = {"gather": 0, "scatter": 1, "atomic_rmw": 1, "atomic_cas": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class ElementAccess:
+class ElementAccess(Struct, frozen=True):
     """`index` has one integer tile per axis (one offset when `linear`); they broadcast together to `shape`.
     `values` are what is stored, combined or compared; `padding` and `mask` may be None. All but the indices have
     `shape`, except a padding of rank 0, which fills it."""

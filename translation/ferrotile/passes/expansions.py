@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from ferrotile.passes.uses import next_id, rewrite
 from ferrotile.program.dtypes import BOOL, I32, U32, DType, Kind

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.passes.accesses import Access, find_accesses
 from ferrotile.passes.uses import count_uses, definitions, operands, regions
 from ferrotile.program.ir import Block, Program, Statement
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """`position` and `end` number statements (by `id`) in program order, `blocks` has the `id` of the block around
     each, `consumers` the statements that read a value, or the position of the terminator that does."""
 
@@ -35,8 +35,7 @@ def facts_of(program: Program) -> Facts:
     return Facts(program, defined, counts, accesses, numbers.position, numbers.end, numbers.blocks, numbers.consumers)
 
 
-@dataclass(slots=True)
-class _Numbers:
+class _Numbers(Struct):
     """One walk over the program."""
 
     last: int = 0

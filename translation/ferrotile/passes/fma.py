@@ -8,7 +8,8 @@ elimination.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ferrotile.passes.liveness import live_uses
 from ferrotile.passes.uses import definitions, eliminate_dead, next_id, rewrite

@@ -11,7 +11,9 @@ within a group `(t - start) // size` and `(t + c) % size` give `t - start`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.passes.affine import Affine, non_negative
 from ferrotile.passes.counts import Counts, normal
@@ -22,8 +24,7 @@ from ferrotile.program.types import Size
 from ferrotile.signatures.model import Signature
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(Struct, frozen=True):
     """`tile` is t above, `size` is GROUP, `height` is size above. `nested`: the row's remainder is taken of
     `t % (GROUP * tiles_n)`. `columns` is None where that product is a number."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.program.ir import Operation, Statement, Value
 from ferrotile.program.types import Shape, Size, TileType
@@ -12,8 +14,7 @@ Start = Value | int
 _ONE = Size(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Lanes:
+class Lanes(Struct, frozen=True):
     """`sum(starts) + lane`, the lane counting along `axis` (from the right, so negative) of extent `size`, or 0 on all
     lanes when `axis` is None. Starts are rank-0 integers."""
 

@@ -10,7 +10,9 @@ overflow i32, as in all views.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.passes.elements import ELEMENT_OPS, ElementAccess, element_access
 from ferrotile.passes.lanes import lanes
@@ -26,8 +28,7 @@ _Found = tuple[int, int, Size, Value]
 _PADDINGS = {0.0: "zero", float("inf"): "pos_inf", float("-inf"): "neg_inf"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """The view's tile (in result order), the array axis behind each of its axes, and its index."""
 
     tile: Shape

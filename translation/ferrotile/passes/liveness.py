@@ -7,14 +7,14 @@ would keep it, following them from the effects does not.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Terminator, Value
 from ferrotile.program.operations import OPERATIONS, Effect
 
 
-@dataclass(slots=True)
-class Liveness:
+class Liveness(Struct):
     """`values` are the ids of needed values; `statements` those (by `id`) of needed `if`s and loops. A loop without
     effects whose results nobody needs is not needed, whatever it does."""
 
@@ -41,8 +41,7 @@ _Node = int
 """A value by its id, or a statement by the complement of its identity, which is negative."""
 
 
-@dataclass(slots=True)
-class _Graph:
+class _Graph(Struct):
     """What each needed thing needs in turn. `whole`: a carried value that stays needs all that it may be."""
 
     whole: bool

@@ -13,7 +13,9 @@ as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.counts import Counts, normal
@@ -30,8 +32,7 @@ from ferrotile.signatures.model import GridFactor, Signature
 MAX_MAPPED_RANK = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
+class Mapped(Struct, frozen=True):
     """The program whose loop `plan.loop` runs over the tiles of the output. `same` says that a block gets the tiles
     that it gets in the Python."""
 
@@ -40,8 +41,7 @@ class Mapped:
     same: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Schedule:
+class _Schedule(Struct, frozen=True):
     """The tile number behind an index, how many there are, and the map that mints the same tiles."""
 
     tile: Value

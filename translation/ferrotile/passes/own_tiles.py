@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.affine import Affine
@@ -18,16 +20,14 @@ MAX_OWNED_RANK = 3
 _AXES = "xyz"
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(Struct, frozen=True):
     """An owned output and the launch facts that make it one."""
 
     plan: ArrayPlan
     hypotheses: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(Struct, frozen=True):
     """Along one axis a block owns `count` tiles, those from `count * block id` on; `block` None: from 0 on."""
 
     block: int | None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.passes import memory_order
@@ -22,8 +24,7 @@ from ferrotile.signatures.model import Signature
 _AXES = "xyz"
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
+class Ownership(Struct, frozen=True):
     arrays: tuple[ArrayPlan, ...]
     axes: tuple[int, int, int]
     hypotheses: tuple[str, ...]

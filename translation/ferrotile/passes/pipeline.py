@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.passes import memory_order, ownership

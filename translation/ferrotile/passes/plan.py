@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.program.dtypes import DType
@@ -25,8 +26,7 @@ class Form(Enum):
     POINTER = "pointer"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayPlan:
+class ArrayPlan(Struct, frozen=True):
     """`tile` is what an owned array's block owns: along axis d, `counts[d]` tiles from `counts[d] * block id` on, where
     `blocks[d]` is the block axis (None: from 0 on). `ordered` asks for loads with tokens; `injective` says that stores
     are proved to be disjoint between blocks, `trips` that they are between trips of the loops around them; `tokens` has
@@ -51,8 +51,7 @@ class ArrayPlan:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """`axes[k]` is the Rust program axis of Python's block axis k."""
 
     program: Program

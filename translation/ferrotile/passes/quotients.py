@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.passes.affine import non_negative
 from ferrotile.passes.lanes import Start
@@ -17,8 +18,7 @@ I32 = TileType(dtypes.I32)
 Extent = str | int
 
 
-@dataclass(slots=True)
-class Scalars:
+class Scalars(Struct):
     """Makes scalar operations in front of an access; `made` holds them in order."""
 
     defined: dict[int, Statement]
@@ -150,8 +150,7 @@ class Scalars:
         return self.emit("divi", (counter, self.size(size)), I32, rounding="negative_inf")
 
 
-@dataclass(slots=True)
-class Bounds:
+class Bounds(Struct):
     """What is known of extents and of the launch; `hypotheses` collects the facts that were assumed."""
 
     signature: Signature

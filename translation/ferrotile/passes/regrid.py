@@ -10,7 +10,9 @@ remainder are block ids themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.passes.accesses import Access, find_accesses
 from ferrotile.passes.counts import Counts, text
@@ -25,8 +27,7 @@ from ferrotile.signatures.model import GridFactor, Signature
 _AXES = "xyz"
 
 
-@dataclass(frozen=True, slots=True)
-class Regridded:
+class Regridded(Struct, frozen=True):
     """A program and signature for the Rust launch. `ranks`: arrays passed as a view of lower rank. `split`: a grid axis
     of the Python, the axis that takes its remainders, and their number."""
 

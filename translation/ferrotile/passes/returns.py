@@ -6,7 +6,8 @@ that may return runs in the branch that did not, or under a flag where several p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ferrotile.passes.uses import next_id, regions, substitute
 from ferrotile.program.dtypes import BOOL

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ferrotile.passes.uses import definitions, eliminate_dead, next_id, operations, rewrite
 from ferrotile.program.dtypes import I32

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.passes.affine import Affine, affine
 from ferrotile.passes.remainders import python_remainder
@@ -21,8 +22,7 @@ def one_block(factors: tuple[GridFactor, ...]) -> bool:
     return all(isinstance(f.extent, int) and -(-f.extent // f.tile) == 1 for f in factors)
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """A branch around an access, and the arm that the access is in."""
 
     statement: If

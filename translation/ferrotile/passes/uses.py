@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from operator import is_
+
+from msgspec.structs import replace
 
 from ferrotile.passes.liveness import Liveness, liveness
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Terminator, Value

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 
 class Kind(Enum):
@@ -25,8 +26,7 @@ class DTypeVariableError(Exception):
         self.left, self.right = left, right
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DType:
+class DType(Struct, frozen=True, eq=False):
     """An element type. `name` is its cuTile Rust name (`f32`, `u8`, `bool`), `bits` its storage width.
 
     `variable` names a type parameter (`E`) that `name` is one instance of: f16, bf16 or f32. Comparing it with one of

@@ -7,15 +7,15 @@ of an element-wise operation have identical types.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
+
+from msgspec import Struct, field
 
 from ferrotile.program.types import Type
 from ferrotile.syntax.span import NOWHERE, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """An SSA value. `name` is a hint (the author's variable), not unique; identity is `id`, unique in the program."""
 
     id: int
@@ -26,8 +26,7 @@ class Value:
 Attribute = int | float | bool | str | tuple[int, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """`results = opcode(operands) {attributes}`; `operations.OPERATIONS` has each opcode's operands and attributes."""
 
     opcode: str
@@ -55,14 +54,12 @@ class End(Enum):
     RETURN = "return"
 
 
-@dataclass(frozen=True, slots=True)
-class Terminator:
+class Terminator(Struct, frozen=True):
     kind: End
     values: tuple[Value, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Statements and a terminator. A `For` body ends in YIELD or CONTINUE; a `Loop` body in CONTINUE (YIELD is not used
     there) or BREAK; `if` branches in any. The kernel's body ends in RETURN."""
 
@@ -70,8 +67,7 @@ class Block:
     terminator: Terminator
 
 
-@dataclass(frozen=True, slots=True)
-class If:
+class If(Struct, frozen=True):
     """`condition` is a rank-0 bool. Both branches that YIELD give one value per result."""
 
     condition: Value
@@ -81,8 +77,7 @@ class If:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class For:
+class For(Struct, frozen=True):
     """Counts `variable` (rank-0 i32) from `lower` to `upper` (exclusive) by `step` > 0.
 
     `arguments[k]` starts as `initial[k]`, is what the body YIELDs (or CONTINUEs with) on the next trip, and leaves as
@@ -100,8 +95,7 @@ class For:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """Python's `while`: repeats until a BREAK; the condition is an `if` with a BREAK at the body's head.
     CONTINUE gives the next trip's arguments, BREAK the results; both have one value per argument."""
 
@@ -115,16 +109,14 @@ class Loop:
 Statement = Operation | If | For | Loop
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A run-time parameter of the kernel, in Python order; constants are not here (see `Program.constants`)."""
 
     name: str
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A constant parameter that occurs symbolically in the program (as a `Size.symbol` or a `const_param` operation).
 
     `pinned` means that a decision used its value, so the program holds for that value only and the symbol must be
@@ -136,8 +128,7 @@ class Constant:
     pinned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EntryHint:
+class EntryHint(Struct, frozen=True):
     """`name` is occupancy, num_ctas, num_worker_warps or opt_level; `target` is `sm_100` or the like, None = any other.
     `span` is where the author wrote it."""
 
@@ -147,8 +138,7 @@ class EntryHint:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """One kernel under one signature. Arrays do not alias; accesses of one array happen in program order."""
 
     name: str

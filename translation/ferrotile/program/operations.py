@@ -9,8 +9,9 @@ Signedness is the dtype's own. Missing attributes mean the default (nearest_even
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 
 class Effect(Enum):
@@ -21,8 +22,7 @@ class Effect(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class OperationInfo:
+class OperationInfo(Struct, frozen=True):
     """Operand names in order (`*` = the rest), attribute names, memory effect, and what it computes."""
 
     operands: tuple[str, ...]
@@ -59,7 +59,9 @@ OPERATIONS: dict[str, OperationInfo] = {
     "load_special": _op("view *index", _HINTS, "one tile", Effect.READ),
     "store_special": _op("view tile *index", _HINTS, "outside lanes skipped", Effect.WRITE),
     "reduce_view": _op(
-        "view tile *index", "mode memory_order memory_scope", "atomic update of a tile, outside lanes skipped",
+        "view tile *index",
+        "mode memory_order memory_scope",
+        "atomic update of a tile, outside lanes skipped",
         Effect.ATOMIC,
     ),
     # pointers (for dialects that start from them; `gather`/`scatter` lower to these)
@@ -72,16 +74,18 @@ OPERATIONS: dict[str, OperationInfo] = {
     # elements of an array: one index tile per axis, broadcast together; `linear` has one offset from element 0 instead.
     # `bounds` masks lanes outside the array (negative ones too), `masked` adds a bool tile as the last operand
     "stride": _op("array", "axis", "elements between neighbours along an axis, i32"),
-    "gather": _op(
-        "array *index_padding_mask", _ELEMENTS + " latency padded", "masked lanes give padding", Effect.READ
-    ),
+    "gather": _op("array *index_padding_mask", _ELEMENTS + " latency padded", "masked lanes give padding", Effect.READ),
     "scatter": _op("array *index_value_mask", _ELEMENTS + " latency", "masked lanes skipped", Effect.WRITE),
     "atomic_rmw": _op(
-        "array *index_value_mask", _ELEMENTS + " mode memory_order memory_scope",
-        "the old values; mode add max min and or xor xchg", Effect.ATOMIC,
+        "array *index_value_mask",
+        _ELEMENTS + " mode memory_order memory_scope",
+        "the old values; mode add max min and or xor xchg",
+        Effect.ATOMIC,
     ),
     "atomic_cas": _op(
-        "array *index_expected_desired_mask", _ELEMENTS + " memory_order memory_scope", "the old values",
+        "array *index_expected_desired_mask",
+        _ELEMENTS + " memory_order memory_scope",
+        "the old values",
         Effect.ATOMIC,
     ),
     # shape

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile.program.dtypes import DType
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """A compile-time extent: its value under the signature, and the constant parameter that named it, if any.
 
     `symbol` lets emission print `{[TM, TN]}`; meaning and comparisons use `value` alone (see `same_shape`).
@@ -29,8 +28,7 @@ def same_shape(a: Shape, b: Shape) -> bool:
     return tuple(s.value for s in a) == tuple(s.value for s in b)
 
 
-@dataclass(frozen=True, slots=True)
-class TileType:
+class TileType(Struct, frozen=True):
     """A tile of elements; rank 0 is a scalar. `pointer` makes it a tile of pointers to `dtype`."""
 
     dtype: DType
@@ -46,8 +44,7 @@ class TileType:
         return f"tile<{'x'.join([*map(str, self.shape), element])}>"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayType:
+class ArrayType(Struct, frozen=True):
     """A whole array: base pointer, extents and strides are run-time words."""
 
     dtype: DType
@@ -57,8 +54,7 @@ class ArrayType:
         return f"array<{'x'.join(['?'] * self.rank + [str(self.dtype)])}>"
 
 
-@dataclass(frozen=True, slots=True)
-class ViewType:
+class ViewType(Struct, frozen=True):
     """A partition view of an array. `dim_map[d]` is the array axis behind tile axis d; `padding` is None when the
     lanes outside the array are undetermined, else one of zero, neg_zero, nan, pos_inf, neg_inf."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile.program.dtypes import BOOL
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, Statement, Terminator, Value
@@ -57,8 +57,7 @@ _SAME_SHAPE = frozenset(["exti", "trunci", "bitcast", "itof", "ftoi", "ftof"])
 _COMPARE = frozenset(("cmpi", "cmpf"))
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """What is wrong, and with which statement."""
 
     message: str
@@ -76,8 +75,7 @@ def verify(program: Program) -> tuple[Fault, ...]:
     return tuple(verifier.faults)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """What may end a block here, what a YIELD gives, and what the innermost loop's ends give."""
 
     allowed: frozenset[End]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile.passes.elements import ElementAccess
 from ferrotile.program.dtypes import U64, DType
@@ -25,8 +25,7 @@ _MODES = {
 """Mode -> its name for signed, unsigned and float elements (`Max` of unsigned elements would be signed)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What a helper has to do. `ordered` helpers take and give a token; `used` says whether the result is wanted;
     `shared` that the array is written, `proved` that the access cannot race."""
 

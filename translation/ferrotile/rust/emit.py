@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.passes import naming
 from ferrotile.passes.facts import Facts, facts_of
@@ -26,8 +28,7 @@ _TRIES = 400
 HELPERS = {"load_first", "load_row", "load_at", "store_row", "store_own", "store_at", "mul_add"}
 
 
-@dataclass(frozen=True, slots=True)
-class Emitted:
+class Emitted(Struct, frozen=True):
     """The text of one kernel's module and what callers need to know of it."""
 
     text: str

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.program.dtypes import F32, I8, U8, DType, Kind
 from ferrotile.program.ir import Operation, Value
@@ -28,8 +30,7 @@ class Unsupported(Exception):
         self.code, self.message, self.span = code, message, span
 
 
-@dataclass(frozen=True, slots=True)
-class Operands:
+class Operands(Struct, frozen=True):
     """Operands in the three ways that expressions need them: as is, as tiles that a call accepts, as scalars."""
 
     raw: Operand

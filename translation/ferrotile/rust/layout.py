@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 WIDTH = 100
 CALL_WIDTH = 60
@@ -13,8 +15,7 @@ ATOM = 20
 _UNARY = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """An expression on one line. `precedence` is Rust's (20 = needs no parentheses); `narrow` = rustfmt keeps it on one
     line if that fits; `head` and `arguments` describe an outermost call, `chain` counts method calls in a row;
     `links` are the receiver and the calls of a chain that may break at its dots;

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ferrotile.program.dtypes import BOOL, I32
 from ferrotile.program.ir import Operation

@@ -4,14 +4,14 @@ access, and the only places that hold an access without a check."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.rust.layout import Code, array, atom, call, method, statement, unsafe_statement
 from ferrotile.rust.writer import Writer
 
 
-@dataclass(frozen=True, slots=True)
-class Helper:
+class Helper(Struct, frozen=True):
     """A helper function: its name, lines (indented for the module) and number of unsafe blocks."""
 
     name: str
@@ -19,8 +19,7 @@ class Helper:
     unsafe: int
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """How a view is read or written: through TMA or not, with the author's latency or none."""
 
     tma: bool = True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.passes import naming
 from ferrotile.passes.facts import Facts
@@ -55,8 +56,7 @@ FOREVER = 1 << 40
 """A position after every statement."""
 
 
-@dataclass(slots=True)
-class Variable:
+class Variable(Struct):
     """A Rust local. `last` is the last position that needs it; `first` where it was declared."""
 
     name: str
@@ -65,8 +65,7 @@ class Variable:
     values: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Carry:
+class Carry(Struct, frozen=True):
     """A variable that a loop carries."""
 
     loop: For | Loop

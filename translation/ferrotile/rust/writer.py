@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ferrotile.syntax.span import NOWHERE, Span
 
 STEP = 4
 
 
-@dataclass(slots=True)
-class Writer:
+class Writer(Struct):
     """Collects lines at an indentation; `span` is the Python that the next lines come from."""
 
     indent: int = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ferrotile.program.dtypes import BF16, F16, F32, DType, Kind
 from ferrotile.signatures.assume import REPRESENTATIVES

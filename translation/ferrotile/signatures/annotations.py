@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from ferrotile.program.dtypes import BOOL, F32, I32, I64, DType
 from ferrotile.signatures.dtype_names import dtype_of
@@ -20,8 +21,7 @@ class Role(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Struct, frozen=True):
     """`python` is the constant's Python type (`int`, `float`, `bool`, `str`) where it is said. `wide`: an array with
     64-bit extents and strides. `listed`: a list of arrays."""
 

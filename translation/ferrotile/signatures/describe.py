@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile.signatures.directive import constant_text
 from ferrotile.signatures.model import (
@@ -25,8 +25,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """`part` is a parameter's name or `grid`, `what` as a directive would write it. `source` is the weakest of the
     part's sources, `origin` all of them in words. `span`: where it is said in the kernel's file, if anywhere."""
 

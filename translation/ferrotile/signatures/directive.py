@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
@@ -30,8 +31,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """`x: f16[M, K]`, or `s: f32` with `extents` None."""
 
     dtype: DType
@@ -39,8 +39,7 @@ class Declared:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(Struct, frozen=True):
     """All directive lines above one kernel. Grid terms may name constants: `infer` resolves them."""
 
     declared: dict[str, Declared]
@@ -61,8 +60,7 @@ class Directive:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     kind: str
     text: str
     span: Span

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
@@ -49,8 +51,7 @@ from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.span import Span
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureResult:
+class SignatureResult(Struct, frozen=True):
     """At least one signature for every kernel whose parameters have a form at all. `example_extents` gives the extents
     of a launch site for symbols, to run the kernel with."""
 

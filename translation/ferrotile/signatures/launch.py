@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.signatures.hostcode.entries import read_home
 from ferrotile.signatures.hostcode.expressions import evaluate
@@ -24,8 +25,7 @@ _USERS = 12
 _USER_STEPS = 12_000
 
 
-@dataclass(frozen=True, slots=True)
-class Launches:
+class Launches(Struct, frozen=True):
     """All launches of a file's kernels, in reading order. By identity of an integer: the author's name, the value.
     `consulted`: the other modules that were asked for, with the digest of each (None: not in the workspace)."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from ferrotile.program.dtypes import DType
 from ferrotile.syntax.span import NOWHERE, Span
@@ -18,8 +19,7 @@ class Source(Enum):
     """Chosen by ferrotile, so that something can be shown: the translation must stay generic in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayArgument:
+class ArrayArgument(Struct, frozen=True):
     """An array of `dtype`; `extents` are symbols (`"M"`, equal symbols = equal extents) or known ints, one an axis.
     The last axis has unit stride; the others' strides are run-time words. `source` tells where the element type
     comes from, `rank_source` where the number of axes does (None: from the same)."""
@@ -32,8 +32,7 @@ class ArrayArgument:
     rank_source: Source | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarArgument:
+class ScalarArgument(Struct, frozen=True):
     name: str
     dtype: DType
     source: Source
@@ -43,8 +42,7 @@ class ScalarArgument:
 ConstantValue = int | float | bool | str | None | DType | tuple["ConstantValue", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ConstantArgument:
+class ConstantArgument(Struct, frozen=True):
     """A `ct.Constant[...]` parameter and its value."""
 
     name: str
@@ -56,16 +54,14 @@ class ConstantArgument:
 Argument = ArrayArgument | ScalarArgument | ConstantArgument
 
 
-@dataclass(frozen=True, slots=True)
-class GridFactor:
+class GridFactor(Struct, frozen=True):
     """`ceil(extent / tile)`; `extent` is an extent symbol or an int; tile 1 means the extent itself."""
 
     extent: str | int
     tile: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """The launch that a signature was read from: a place in the kernel's own file, or a line (1-based) of `module`."""
 
     span: Span = NOWHERE
@@ -73,8 +69,7 @@ class Site:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """Arguments in Python order. `grid[axis]` is a product of factors; a missing axis has 1 block; None = unknown."""
 
     kernel: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 from math import prod
+
+from msgspec import Struct
 
 from ferrotile.program.dtypes import DType
 from ferrotile.signatures.dtype_names import NAMES
@@ -19,8 +20,7 @@ _GUESSES: Mapping[int | None, tuple[int, ...]] = {3: (4, 256, 64), 4: (2, 4, 256
 """Extents assumed for a tensor of unknown ones, by rank: the last axis is often one tile."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(Struct, frozen=True):
     """Evaluated arguments of one call."""
 
     positional: tuple[Value, ...]

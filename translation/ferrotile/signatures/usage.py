@@ -6,7 +6,8 @@ value comes from."""
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.program.dtypes import DType
 from ferrotile.signatures.dtype_names import dtype_of
@@ -15,8 +16,7 @@ from ferrotile.syntax.module import Module
 Compared = int | float | bool | str | DType | None
 
 
-@dataclass(slots=True)
-class Use:
+class Use(Struct):
     """How one parameter is used. `at_least`: one more than the highest `x.shape[i]`. `element_...`: what is loaded
     from the array is used so."""
 
@@ -50,8 +50,7 @@ class Use:
     element_condition: bool = False
 
 
-@dataclass(slots=True)
-class Usage:
+class Usage(Struct):
     """By parameter name. `axes`: the block id axes that the body asks for."""
 
     uses: dict[str, Use] = field(default_factory=dict)
@@ -67,8 +66,7 @@ class Usage:
         return self.of(name).rank
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(Struct, frozen=True):
     """What a value comes from. `direct`: it is this very parameter. `kind`: `int`, `float` or `bool`.
     `array`: it is this array parameter or a view of it. `elements`: arrays that it was loaded from. `element_of`: it is
     an item of this parameter."""

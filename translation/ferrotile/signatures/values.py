@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.program.dtypes import DType
 from ferrotile.signatures.model import ConstantValue
@@ -15,8 +16,7 @@ from ferrotile.signatures.model import ConstantValue
 Constant = ConstantValue
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """`ceil(extent / tile)`; a str names an identity (host code) or a symbol (directive)."""
 
     extent: str | int
@@ -26,8 +26,7 @@ class Term:
 Grid = tuple[tuple[Term, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Int:
+class Int(Struct, frozen=True):
     """`derived`: the value was computed from something that may differ at another launch: it is an
     example and no constant. `guess`: what an unknown value would be for assumed extents; never a fact."""
 
@@ -57,40 +56,34 @@ class Int:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Struct, frozen=True):
     """`a / b` of two integers, before `math.ceil`."""
 
     top: Int
     bottom: Int
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A float, bool, str or None that is known."""
 
     value: float | bool | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class FloatValue:
+class FloatValue(Struct, frozen=True):
     """A float of unknown value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Struct, frozen=True):
     items: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ElementType:
+class ElementType(Struct, frozen=True):
     """`x.dtype`, `torch.float16`; None where it is some element type, unknown which."""
 
     dtype: DType | None
 
 
-@dataclass(slots=True, eq=False)
-class Tensor:
+class Tensor(Struct, eq=False):
     """A tensor; what is known of it grows while host code is read (`M, N = x.shape` tells the rank)."""
 
     dtype: DType | None = None
@@ -100,15 +93,13 @@ class Tensor:
     """Element types that host code allows (`assert x.dtype in (...)`), where none is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """`x.shape` of a tensor whose rank may be unknown yet."""
 
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class Function(Struct, frozen=True, eq=False):
     """A function or lambda of the module named `home` (`""`: the file itself), with the names around it."""
 
     node: ast.FunctionDef | ast.Lambda
@@ -116,8 +107,7 @@ class Function:
     home: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Partial:
+class Partial(Struct, frozen=True, eq=False):
     """`functools.partial(f, ...)`, or a method with its object."""
 
     function: Function
@@ -125,38 +115,33 @@ class Partial:
     named: Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Class:
+class Class(Struct, frozen=True, eq=False):
     node: ast.ClassDef
     home: str = ""
 
 
-@dataclass(slots=True, eq=False)
-class Instance:
+class Instance(Struct, eq=False):
     """An object: a namespace, a dataclass, `self`, an autograd context."""
 
     of: Class | None
     fields: dict[str, Value] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False)
-class Table:
+class Table(Struct, eq=False):
     """A dict. `stored`: the last value put under a key that is not known."""
 
     items: dict[int | float | bool | str | None, Value] = field(default_factory=dict)
     stored: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Struct, frozen=True):
     """`x.to`, before its call."""
 
     owner: Value
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """Nothing is known but perhaps the Python type in `kind`; `ident` keeps two mentions of one value equal;
     `likely`: what a condition would be for assumed extents; never a fact."""
 
@@ -165,8 +150,7 @@ class Unknown:
     likely: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Global:
+class Global(Struct, frozen=True):
     """A name of a module that is not read, dotted: `torch.empty`, `builtins.min`."""
 
     dotted: str

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import Module, parse_module
@@ -27,8 +28,7 @@ _WORD = re.compile(rb"[^\W\d][\w.]*")
 _PART = re.compile(rb"[^\W\d]\w*")
 
 
-@dataclass(slots=True)
-class _Derived:
+class _Derived(Struct):
     document: Document
     digest: bytes | None = None
     module: Module | None = None

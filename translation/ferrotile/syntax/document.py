@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from hashlib import blake2b
 from itertools import pairwise
 
 import tree_sitter_python
+from msgspec import Struct
 from tree_sitter import Language, Node, Parser, Tree
 
 from ferrotile.syntax.positions import LineTable, boundary
@@ -40,8 +40,7 @@ class ItemKind(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A top-level statement with its decorators. `digest` depends on `text` alone, so it survives moves.
 
     `names` holds what a `def`, `class` or plain assignment binds.
@@ -55,8 +54,7 @@ class Item:
     broken: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """One comment, `#` included, without its line end."""
 
     span: Span
@@ -67,8 +65,7 @@ Known = dict[tuple[int, int, bool], Item]
 """Items that need not be made again, by start, end and `broken`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """Items of the snapshot before an edit whose lines the edit left alone: those above it, and those below it, which
     it moved by `delta` bytes."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ferrotile.syntax.module import FunctionSource, Module
 
@@ -28,8 +30,7 @@ class Missing(Exception):
     """A name cannot be taken over; the message says why, as the end of a sentence about it."""
 
 
-@dataclass(slots=True)
-class Gathered:
+class Gathered(Struct):
     """What one import brings, under the names that it has here. `members` are as in `Module`; `builtins` are the names
     that are Python's own there."""
 

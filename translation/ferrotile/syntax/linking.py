@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.syntax.gathering import Gathered, Gatherer, Missing, Modules, binds, chains_of, public_names
 from ferrotile.syntax.module import FunctionSource, Module
@@ -19,8 +21,7 @@ from ferrotile.syntax.span import Span
 _LIBRARIES = ("cuda", "torch", "math", "numpy")
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
+class Linked(Struct, frozen=True):
     """`consulted`: the other modules that were looked at, with the digest of each."""
 
     module: Module

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
@@ -20,8 +21,7 @@ _HIDDEN = frozenset(("abs", "divmod", "max", "min", "pow", "print", "sum"))
 """Builtins that `from cuda.tile import *` hides; those of other array libraries hide these, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionSource:
+class FunctionSource(Struct, frozen=True):
     """A function definition. `span` runs from its first decorator's `@`; `enclosing` names the classes and
     functions around it, outermost first."""
 
@@ -34,8 +34,7 @@ class FunctionSource:
     enclosing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Struct, frozen=True):
     """One file. `functions` are those at the top level (also under `if`, `try`, `with`), `nested` the others.
 
     `constants` maps a module-level name that is bound once to its expression; `imports` a name to what it
@@ -49,15 +48,15 @@ class Module:
     star_imports: tuple[str, ...]
     constants: Mapping[str, ast.expr]
     diagnostics: tuple[Diagnostic, ...]
-    _parsed: tuple[Parsed, ...] = field(repr=False)
-    _by_key: Mapping[int, tuple[Item, Parsed]] = field(repr=False)
-    _broken: frozenset[int] = field(default=frozenset(), repr=False)
-    foreign: Mapping[int, Span] = field(default_factory=dict, repr=False)
+    _parsed: tuple[Parsed, ...]
+    _by_key: Mapping[int, tuple[Item, Parsed]]
+    _broken: frozenset[int] = frozenset()
+    foreign: Mapping[int, Span] = field(default_factory=dict)
     """By item key: the place of the import that brought code of another file (`linking`)."""
-    members: Mapping[str, str] = field(default_factory=dict, repr=False)
+    members: Mapping[str, str] = field(default_factory=dict)
     """By what `resolve` makes of `helpers.f`, where `helpers` is a module of the workspace: the name under which `f`
     stands among the functions or constants."""
-    unlinked: Mapping[str, str] = field(default_factory=dict, repr=False)
+    unlinked: Mapping[str, str] = field(default_factory=dict)
     """By what `resolve` makes of a name of another file: why it could not be taken over from there. Empty where no
     workspace was at hand."""
     reimported: frozenset[str] = frozenset()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ferrotile.syntax.document import Item
 from ferrotile.syntax.positions import LINE_END, boundary
@@ -20,16 +21,14 @@ _PLACE = "_ferrotile_place"
 _BOM = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class LocalFunction:
+class LocalFunction(Struct, frozen=True):
     node: ast.FunctionDef
     span: Span
     name_span: Span
     enclosing: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What an item binds. A binding with None is a name whose value is not one known expression."""
 
     functions: tuple[LocalFunction, ...] = ()
@@ -38,14 +37,12 @@ class Facts:
     bindings: tuple[tuple[str, ast.expr | None], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ParseError:
+class ParseError(Struct, frozen=True):
     message: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """Spans are relative to the item. `key` marks this item's nodes, so that a node finds its item again."""
 
     key: int

@@ -7,13 +7,13 @@ anew.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 Array = npt.NDArray[Any]
 """A tile: its element type is known when the program runs, not when it is checked, so NumPy's stubs see
@@ -134,8 +134,7 @@ def narrow_to_odd(array: Array) -> Array:
         return np.where(inexact & even, moved, near)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Largest and smallest finite value, smallest normal and denormal, unit in the last place at 1."""
 
     largest: float

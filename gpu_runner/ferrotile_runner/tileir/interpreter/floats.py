@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
 import numpy as np
+from msgspec import Struct
 
 from ferrotile_runner.tileir.interpreter.elements import (
     Array,
@@ -58,8 +58,7 @@ def _working(args: tuple[Array, ...], modes: Modes) -> tuple[Array, ...]:
     return tuple(flush(x) for x in wide) if modes.ftz else wide
 
 
-@dataclass(frozen=True, slots=True)
-class _Rounded:
+class _Rounded(Struct, frozen=True):
     """An operation that is rounded once: by NumPy to nearest in f32 and f64, to odd in f64, as a fraction."""
 
     near: Callable[..., Array]

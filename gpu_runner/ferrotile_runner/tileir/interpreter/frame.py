@@ -11,9 +11,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation
 from ferrotile_runner.tileir.interpreter.memory import Memory, Pointers
@@ -39,16 +39,14 @@ class OutOfTime(Exception):
     """The time limit was reached, or the run was cancelled."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(Struct, frozen=True):
     """How a region ended: `yield`, `continue`, `break` or `return`, with the values it carries."""
 
     kind: str
     values: tuple[Datum | None, ...] = ()
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """The values of some tile blocks. `blocks` numbers them, `ids` are their coordinates (3, blocks)."""
 
     memory: Memory

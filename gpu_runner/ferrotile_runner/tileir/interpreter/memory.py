@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from ferrotile_runner.tileir.interpreter.elements import Array, is_float, limits
 
@@ -17,8 +17,7 @@ class OutOfBounds(Exception):
     """An access left its array: undefined behaviour. The message says where."""
 
 
-@dataclass(slots=True)
-class Buffer:
+class Buffer(Struct):
     """One array argument: its elements, flat; for each the block that last wrote it (-1: none). `blank`: elements
     that nothing has written hold no value. `shared`: it is read and written, so that reads are kept as well."""
 
@@ -27,8 +26,8 @@ class Buffer:
     blank: bool = False
     shared: bool = False
     written: bool = False
-    writer: Numbers = field(init=False)
-    reader: Numbers = field(init=False)
+    writer: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    reader: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     """The block that read it last (-1: none, -2: several)."""
 
     def __post_init__(self) -> None:
@@ -36,16 +35,14 @@ class Buffer:
         self.reader = np.full(self.data.shape if self.shared else (0,), -1, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Pointers:
+class Pointers(Struct, frozen=True):
     """A tile of pointers into one buffer for every block; `offsets` in elements."""
 
     buffer: Buffer
     offsets: Array
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(Struct):
     """The state of a run: what was noticed and printed, where garbage comes from."""
 
     random: np.random.Generator

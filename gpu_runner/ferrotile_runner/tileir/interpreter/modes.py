@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile_runner.tileir.interpreter.elements import Array
 
 
-@dataclass(frozen=True, slots=True)
-class Modes:
+class Modes(Struct, frozen=True):
     """The attributes that element-wise operations read. `element` is the result's element type."""
 
     element: str = ""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile_runner.tileir.model import Entry, Value, walk
 from ferrotile_runner.tileir.operations import TABLE, Effect
 
 
-@dataclass(frozen=True, slots=True)
-class Origins:
+class Origins(Struct, frozen=True):
     """Numbers of parameters. `answers`: an atomic's old value is used, so that blocks may wait for each other."""
 
     loaded: frozenset[int]

@@ -6,10 +6,10 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from msgspec import Struct
 
 from ferrotile_runner.tileir.interpreter.control import decode_region
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
@@ -30,8 +30,7 @@ BATCH_ELEMENTS = 1 << 20
 """Elements of the largest tile, over all blocks that run at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(Struct, frozen=True):
     """A pointer argument: the array that it points to the start of, C-contiguous. Equal names are one
     array. `blank`: its elements hold no value before the kernel writes them; reading them is a finding."""
 
@@ -51,8 +50,7 @@ class Order(Enum):
     REVERSED = "reversed"
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """`arrays` have the shapes that they were given in; `written` marks the elements that some block stored;
     `findings` are accesses and asserts that a correct kernel does not have."""
 
@@ -100,8 +98,7 @@ def run(
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class _Launch:
+class _Launch(Struct, frozen=True):
     entry: Entry
     arguments: tuple[Word, ...]
     grid: tuple[int, ...]

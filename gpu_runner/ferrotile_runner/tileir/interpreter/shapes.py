@@ -86,4 +86,3 @@ def unpack(tile: Array, dtype: np.dtype[np.generic]) -> Array:
         codes = np.stack([raw.view(np.uint8) & 15, raw.view(np.uint8) >> 4], axis=-1)
         return np.ascontiguousarray(codes.reshape((*tile.shape[:-1], -1))).view(dtype)
     return raw.view(dtype).reshape((*tile.shape[:-1], -1))
-

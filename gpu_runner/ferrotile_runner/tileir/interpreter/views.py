@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from ferrotile_runner.tileir.interpreter.elements import Array, is_float
 from ferrotile_runner.tileir.interpreter.memory import Buffer, Memory, others, seen
@@ -21,8 +21,7 @@ WINDOW = 512
 """Tiles of at least so many elements are copied block by block, smaller ones gathered."""
 
 
-@dataclass(frozen=True, slots=True)
-class TensorView:
+class TensorView(Struct, frozen=True):
     """A strided view; offset, extents and strides in elements, i64, one for all blocks or one a block."""
 
     buffer: Buffer
@@ -31,8 +30,7 @@ class TensorView:
     strides: tuple[Array, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TileView:
+class TileView(Struct, frozen=True):
     """`tile` extents; tile axis d lies along array axis `dim_map[d]` and starts at `index[d] * steps[d]`; on axis
     `sparse` the index says the element of each lane. `padding` None = undetermined."""
 
@@ -53,8 +51,7 @@ class TileView:
         return self.sparse is None and self.steps == self.tile
 
 
-@dataclass(frozen=True, slots=True)
-class _Lanes:
+class _Lanes(Struct, frozen=True):
     """Element of each lane, and which lanes are inside (None: all)."""
 
     offsets: Array

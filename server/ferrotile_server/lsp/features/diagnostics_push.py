@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ferrotile.syntax.span import Span
 from lsprotocol import types
+from msgspec.structs import replace
 
 from ferrotile_server.application import Application
 from ferrotile_server.lsp import convert

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from msgspec import Struct
 from pygls.exceptions import JsonRpcException
 
 from ferrotile_server.application import Progress
@@ -32,8 +32,7 @@ REQUEST_FAILED = -32803
 _POLL_S = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyParams:
+class VerifyParams(Struct, frozen=True):
     """What to verify: no kernel means all of the file."""
 
     uri: str

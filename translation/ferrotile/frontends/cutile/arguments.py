@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.frontends.cutile.arithmetic import Mode
 from ferrotile.frontends.cutile.conversion import Operand
@@ -46,8 +47,7 @@ PADDINGS = {
 _MAX_ELEMENTS = 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """The evaluated arguments of one call, and where each was written."""
 
     name: str
@@ -57,16 +57,14 @@ class Call:
     keyword_spans: Mapping[str, Span]
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(Struct, frozen=True):
     """Parameters in order; `name?` has a default, after `*` keywords only."""
 
     parameters: str
     handler: Callable[[Context, Arguments], Abstract]
 
 
-@dataclass(slots=True)
-class Arguments:
+class Arguments(Struct):
     """Bound arguments with typed readers; each reader refuses at the argument's own span."""
 
     ctx: Context

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile.frontends.cutile.conversion import (
     Operand,
@@ -36,8 +36,7 @@ PREDICATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """Keyword settings of a float operation; None is the default."""
 
     rounding: str | None = None

@@ -111,4 +111,3 @@ RAW_METHODS = {
     **{f"atomic_{mode}_offset": Spec(f"array indices update {_RAW}", _rmw(mode)) for mode in _MODES},
     "atomic_cas_offset": Spec(f"array indices expected desired {_RAW}", _cas),
 }
-

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.frontends.cutile.arguments import Arguments, Call
 from ferrotile.frontends.cutile.conversion import broadcast, implicit_cast, operand, tile_of
@@ -22,16 +23,14 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Combine:
+class Combine(Struct, frozen=True):
     """A function that is one operation."""
 
     function: str
     modes: dict[str, Attribute] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFunction:
+class OwnFunction(Struct, frozen=True):
     """`simple` where the function is one operation; `apply` combines two tiles (or two groups of them)."""
 
     simple: Combine | None

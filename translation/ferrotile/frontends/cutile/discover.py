@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ferrotile.syntax.module import FunctionSource, Module
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ferrotile.frontends.cutile import arithmetic as ops
 from ferrotile.frontends.cutile import matrix

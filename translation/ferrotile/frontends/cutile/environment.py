@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ferrotile.frontends.cutile.arguments import Call
 
 
-
 class Refused(Exception):
     """User code that is refused; ends the statement that it is in."""
 
@@ -34,8 +34,7 @@ class Poisoned(Exception):
     """A value was used that had been refused before: nothing more to report."""
 
 
-@dataclass(slots=True)
-class LoopFrame:
+class LoopFrame(Struct):
     """A loop being interpreted: the template of each name it carries, the names found not to fit, and what names hold
     where the loop ends. Without `counted` only a BREAK leaves it."""
 
@@ -49,8 +48,7 @@ class LoopFrame:
     """What each assigned name holds wherever the loop is left, and where that was assigned."""
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """The variables of one call of a function."""
 
     variables: dict[str, Abstract]

@@ -110,7 +110,7 @@ def attribute_of(ctx: Context, base: Abstract, name: str) -> Abstract:
             return calls.method(ctx, base, name)
         case Const(value=int() | float() | bool()):
             return calls.method(ctx, base, name)
-        case (Const(value=str()) | Formatted()) if name == "join":
+        case Const(value=str()) | Formatted() if name == "join":
             return Method(base, name)
         case DictOf() if name == "get":
             return Method(base, name)

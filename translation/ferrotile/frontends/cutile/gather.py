@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ferrotile.frontends.cutile.arguments import Arguments, Spec
 from ferrotile.frontends.cutile.conversion import (
@@ -22,8 +22,7 @@ from ferrotile.program.ir import Value
 from ferrotile.program.types import Shape, TileType
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Which elements an access touches: operands after the array, the lanes' shape, and the attributes that say it."""
 
     array: Array
@@ -137,7 +136,6 @@ def _scatter(ctx: Context, args: Arguments) -> Abstract:
     latency = latency_of(args)
     ctx.builder.effect("scatter", place.operands(value), ctx.span, **place.attributes, latency=latency)
     return NONE
-
 
 
 FUNCTIONS = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _STATEMENTS = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.For, ast.Raise, ast.While, ast.If, ast.Continue, ast.Break,
@@ -35,8 +36,7 @@ _INSTEAD = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """`node` is what cuTile Python points at; `statement` cannot be interpreted, unless None."""
 
     node: ast.AST

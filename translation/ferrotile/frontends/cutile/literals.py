@@ -6,7 +6,8 @@ import math
 import operator
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.program import dtypes
 from ferrotile.program.dtypes import DType, Kind
@@ -109,8 +110,7 @@ def default_dtype(value: Number) -> DType | None:
     return next((d for d in (dtypes.I32, dtypes.I64, dtypes.U64) if fits(value, d)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """A small float format: exponents of the normal numbers, bits after the point, and what is beyond the largest."""
 
     lowest: int

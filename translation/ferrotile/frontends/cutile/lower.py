@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic, Severity
@@ -24,8 +26,7 @@ from ferrotile.syntax.module import FunctionSource, Module
 _MAX_DEPTH = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
+class Lowered(Struct, frozen=True):
     """The program, or None when there is an error among the diagnostics."""
 
     program: Program | None

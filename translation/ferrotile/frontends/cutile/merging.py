@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.frontends.cutile.conversion import Operand, constant, materialise, own_dtype
 from ferrotile.frontends.cutile.environment import Context, Refused
@@ -26,8 +27,7 @@ from ferrotile.program.types import TileType, same_shape
 from ferrotile.syntax.span import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """One value that leaves an `if`: its result, and what each branch gives for it."""
 
     result: Value
@@ -166,9 +166,7 @@ def next_values(ctx: Context, template: Abstract, value: Abstract) -> Iterator[V
     raise Mismatch(f"{describe(template)} before the loop, {describe(value)} in it")
 
 
-def late_template(
-    ctx: Context, shape: Abstract, name: str, initial: list[Value], arguments: list[Value]
-) -> Abstract:
+def late_template(ctx: Context, shape: Abstract, name: str, initial: list[Value], arguments: list[Value]) -> Abstract:
     """The template of a variable that only the loop sets: it starts as anything, here zeros. `shape` is what it holds
     where the loop is left."""
     match shape:

@@ -150,9 +150,7 @@ def _contained(ctx: Context, value: Abstract, container: Abstract) -> Operand:
     return Const(False) if found is None else found
 
 
-def _compare_tuples(
-    ctx: Context, symbol: str, left: tuple[Abstract, ...], right: tuple[Abstract, ...]
-) -> Abstract:
+def _compare_tuples(ctx: Context, symbol: str, left: tuple[Abstract, ...], right: tuple[Abstract, ...]) -> Abstract:
     if symbol not in ("==", "!="):
         raise ctx.refused("FT203", f"`{symbol}` is not supported for tuples")
     if all(map(_constant, (*left, *right))):

@@ -7,8 +7,9 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -20,8 +21,7 @@ class StaticError(Exception):
     """Compile-time code that raises in Python, too, or that is beyond what is interpreted."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lambda:
+class Lambda(Struct, frozen=True, eq=False):
     """A function made at compile time, with the scopes around it."""
 
     node: ast.Lambda
@@ -29,8 +29,7 @@ class Lambda:
     in_kernel: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pure:
+class Pure(Struct, frozen=True, eq=False):
     """A bound method or builtin that is safe to call."""
 
     name: str

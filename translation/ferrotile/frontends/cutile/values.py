@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import Value
@@ -12,8 +13,7 @@ from ferrotile.program.types import ArrayType, Shape, TileType
 from ferrotile.syntax.span import NOWHERE, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Const:
+class Const(Struct, frozen=True):
     """A compile-time value, loosely typed unless `dtype` is set; `symbol` names the constant parameter
     that it is, and is lost by arithmetic."""
 
@@ -22,8 +22,7 @@ class Const:
     dtype: DType | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(Struct, frozen=True):
     """A tile known at run time; rank 0 is a scalar."""
 
     value: Value
@@ -35,8 +34,7 @@ class Tile:
         return type_
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Struct, frozen=True):
     value: Value
     name: str
 
@@ -47,8 +45,7 @@ class Array:
         return type_
 
 
-@dataclass(frozen=True, slots=True)
-class TiledView:
+class TiledView(Struct, frozen=True):
     """`array.tiled_view(...)`. `shape` is empty for single elements; `steps` is None when tiles do not overlap."""
 
     array: Array
@@ -57,40 +54,34 @@ class TiledView:
     steps: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RawMemory:
+class RawMemory(Struct, frozen=True):
     """`array.get_raw_memory()`: elements by their offset from the first."""
 
     array: Array
 
 
-@dataclass(frozen=True, slots=True)
-class SliceOf:
+class SliceOf(Struct, frozen=True):
     """`ct.Slice(start, length)`."""
 
     start: Abstract
     length: Abstract
 
 
-@dataclass(frozen=True, slots=True)
-class TupleOf:
+class TupleOf(Struct, frozen=True):
     items: tuple[Abstract, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DTypeOf:
+class DTypeOf(Struct, frozen=True):
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
-class Global:
+class Global(Struct, frozen=True):
     """A name of another module by its dotted name: `cuda.tile.load`, `builtins.min`."""
 
     dotted: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class Function(Struct, frozen=True, eq=False):
     """A helper function or lambda; `closure` is the frame it was made in, None at module level. `defaults` are the
     values of a nested function's default arguments, taken when it was made."""
 
@@ -103,28 +94,24 @@ class Function:
         return self.node.name if isinstance(self.node, ast.FunctionDef) else "lambda"
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Struct, frozen=True):
     receiver: Abstract
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class RangeOf:
+class RangeOf(Struct, frozen=True):
     start: Abstract
     stop: Abstract
     step: Abstract
 
 
-@dataclass(frozen=True, slots=True)
-class DictOf:
+class DictOf(Struct, frozen=True):
     """The `**` parameter of a helper."""
 
     items: tuple[tuple[str, Abstract], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassOf:
+class ClassOf(Struct, frozen=True, eq=False):
     """A class of the module: `kind` is `dataclass`, `enum`, `int-enum`, `namedtuple` or `plain`; `fields` are a
     dataclass's with their defaults."""
 
@@ -136,16 +123,14 @@ class ClassOf:
     bases: tuple[ClassOf, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """An instance of a frozen dataclass; `items` in the order of its fields."""
 
     cls: ClassOf
     items: tuple[Abstract, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A member of an enum."""
 
     cls: ClassOf
@@ -153,23 +138,20 @@ class Member:
     value: Abstract
 
 
-@dataclass(frozen=True, slots=True)
-class BoundMethod:
+class BoundMethod(Struct, frozen=True):
     """A function of the user's with its first argument."""
 
     receiver: Abstract
     function: Function
 
 
-@dataclass(frozen=True, slots=True)
-class Formatted:
+class Formatted(Struct, frozen=True):
     """An f-string with run-time parts: texts, and values with their format, None where there is none."""
 
     pieces: tuple[str | tuple[Tile | Const, str | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexRange:
+class IndexRange(Struct, frozen=True):
     """A slice object: `a:b:c` in a subscript, `slice(a, b, c)`."""
 
     start: Abstract
@@ -177,8 +159,7 @@ class IndexRange:
     step: Abstract
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
+class Unusable(Struct, frozen=True):
     """A name without one value here: set on one path only, or of different types. An error when used, at `span`
     where that is known: cuTile Python reports it there."""
 
@@ -187,8 +168,7 @@ class Unusable:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Poison:
+class Poison(Struct, frozen=True):
     """The value of an expression that was refused already."""
 
 

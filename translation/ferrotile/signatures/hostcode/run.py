@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ferrotile.signatures.hostcode.paths import Decisions, Stop
 from ferrotile.signatures.hostcode.summary import Summary, summarise
@@ -17,8 +18,7 @@ Names = dict[str, Value]
 KERNEL_MAKERS = ("cuda.tile.kernel", "cuda.tile.function")
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """One launch: the kernel's arguments and grid as far as they are known. `home` is the kernel's module (`""`: the
     file itself), `module` and `line` (1-based) say where the launch stands if that is another file, else `span` does.
     `equal` maps identities of integers to equal ones. `configs`: how many other configurations a tuner may take."""
@@ -34,8 +34,7 @@ class Launch:
     configs: int = 0
 
 
-@dataclass(slots=True)
-class Home:
+class Home(Struct):
     """A module whose code is read; `name` is `""` for the file itself. `hosts`: functions that are no kernels."""
 
     name: str
@@ -53,8 +52,7 @@ class Home:
             table.stored = first.stored
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """The local names of one call, and the module that its code is of."""
 
     names: Names
@@ -189,4 +187,3 @@ class Run:
 def _makes_kernel(module: Module, decorator: ast.expr) -> bool:
     callee = decorator.func if isinstance(decorator, ast.Call) else decorator
     return module.resolve(callee) in KERNEL_MAKERS
-

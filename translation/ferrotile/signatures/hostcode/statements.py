@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ferrotile.signatures import numbers
 from ferrotile.signatures.host import is_main
@@ -30,13 +31,11 @@ _ROUNDS = 16
 """A loop over more items than this is read once, for any one of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """`break` (True) or `continue`."""
 
     broken: bool

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _TENSOR_LIKE = frozenset(
     ("shape", "dtype", "numel", "contiguous", "stride", "is_cuda", "device", "ndim", "new_empty", "size", "dim", "view")
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """`tensors`: names that the body uses as tensors; `mentions`: every name and attribute in it."""
 
     tensors: frozenset[str]
