@@ -8,7 +8,7 @@ from operator import is_
 from typing import Generic, TypeVar, cast
 
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import Program, Value
@@ -94,7 +94,7 @@ def _field_names(value: object) -> tuple[str, ...]:
     """The fields that can hold a span."""
     if not isinstance(value, Struct) or isinstance(value, (Value, DType)):
         return ()
-    return tuple(f.name for f in fields(value))
+    return value.__struct_fields__
 
 
 class _Lazy(Generic[T]):
@@ -158,15 +158,15 @@ class MovedEmitted(Emitted, frozen=True, kw_only=True, eq=False):
     @classmethod
     def of(cls, origin: Emitted, shift: Shift) -> MovedEmitted:
         """`origin` moved."""
-        held = {f.name: getattr(origin, f.name) for f in fields(Emitted)}
-        return cls(**held, origin=origin, shift=shift, moved={})
+        held = [getattr(origin, name) for name in Emitted.__struct_fields__]
+        return cls(*held, origin=origin, shift=shift, moved={})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Emitted) and _same(Emitted, self, other)
 
 
 def _same(kind: type[Struct], one: object, other: object) -> bool:
-    return all(getattr(one, f.name) == getattr(other, f.name) for f in fields(kind))
+    return all(getattr(one, name) == getattr(other, name) for name in kind.__struct_fields__)
 
 
 class _Entry(Struct):
