@@ -229,8 +229,9 @@ def _case(
             case ArrayArgument(name=key, dtype=dtype):
                 values = fill(rng, shapes[key], dtype, below)
                 arrays[key] = _strided(values) if strided else values
-            case ScalarArgument(name=key, dtype=dtype):
-                scalars[key] = sizes[key] if key in sizes else _scalar(rng, dtype)
+            case ScalarArgument(name=key, dtype=dtype, extent=extent):
+                same = key if extent is None else extent
+                scalars[key] = sizes[same] if same in sizes else _scalar(rng, dtype)
             case ConstantArgument():
                 pass
     yield Case(name, dict(sizes), arrays, scalars, grid)

@@ -9,9 +9,11 @@ import contextlib
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -105,7 +107,19 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
         process.wait(timeout=5)
 
 
-def _popen(command: Command, stdin: int) -> subprocess.Popen[bytes]:
+class _Scratch:
+    """Where a child and what it starts keep their temporary files: compilers that are killed leave theirs behind."""
+
+    def __init__(self) -> None:
+        self._path = tempfile.mkdtemp(prefix="ferrotile-")
+        self.environment = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._path)
+
+    def remove(self) -> None:
+        """Delete it; for a child that is gone."""
+        shutil.rmtree(self._path, ignore_errors=True)
+
+
+def _popen(command: Command, stdin: int, scratch: _Scratch) -> subprocess.Popen[bytes]:
     prefix = (sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), str(command.memory))
     try:
         return subprocess.Popen(
@@ -113,11 +127,12 @@ def _popen(command: Command, stdin: int) -> subprocess.Popen[bytes]:
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **command.environment},
+            env={**os.environ, **scratch.environment, **command.environment},
             cwd=command.directory,
             start_new_session=True,
         )
     except OSError as error:
+        scratch.remove()
         raise ProcessError(Ending.MISSING, f"{command.arguments[0]}: {error}") from error
 
 
@@ -147,7 +162,8 @@ def run(
     """Runs a program to its end. Any exit status is a result; only a missing program, time and `cancel` raise
     `ProcessError`. `on_stderr` gets each line, on another thread."""
     _require_program(command)
-    process = _popen(command, subprocess.DEVNULL)
+    scratch = _Scratch()
+    process = _popen(command, subprocess.DEVNULL, scratch)
     assert process.stdout is not None and process.stderr is not None
     tail = _Tail(process.stderr, STDERR_BYTES, on_stderr)
     output: list[bytes] = []
@@ -166,6 +182,7 @@ def run(
     finally:
         if process.poll() is None:
             kill_group(process)
+        scratch.remove()
     reader.join(timeout=5)
     return Completed(process.returncode, output[0] if output else b"", tail.text())
 
@@ -176,6 +193,7 @@ class _Child:
 
     def __init__(self, command: Command) -> None:
         _require_program(command)
+        self._scratch = _Scratch()
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self._started: queue.Queue[subprocess.Popen[bytes] | ProcessError] = queue.Queue()
         threading.Thread(target=self._own, args=(command,), daemon=True, name="child").start()
@@ -188,7 +206,7 @@ class _Child:
 
     def _own(self, command: Command) -> None:
         try:
-            process = _popen(command, subprocess.PIPE)
+            process = _popen(command, subprocess.PIPE, self._scratch)
         except ProcessError as error:
             self._started.put(error)
             return
@@ -198,6 +216,7 @@ class _Child:
             for line in process.stdout:
                 self.lines.put(line)
         process.wait()
+        self._scratch.remove()
         self.lines.put(None)
 
     def send(self, line: bytes) -> None:
@@ -211,6 +230,7 @@ class _Child:
         if self.process.stdin is not None:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
+        self._scratch.remove()
         return self.tail.text()
 
 

@@ -22,12 +22,13 @@ from msgspec.structs import replace
 NOTHING = toolchain.Toolchain(None, None, None, None, None, None, None, None, False)
 
 CHILD = """
-import json, os, sys, time
+import json, os, sys, tempfile, time
 for line in sys.stdin:
     request = json.loads(line)
     reply = {"jsonrpc": "2.0", "id": request["id"]}
     match request["method"]:
         case "echo": reply["result"] = request["params"]
+        case "scratch": reply["result"] = {"folder": tempfile.mkdtemp()}
         case "fail": reply["error"] = {"code": 7, "message": "no", "data": {"line": 3}}
         case "hang": time.sleep(60)
         case "noise": print("not json", flush=True)
@@ -124,6 +125,23 @@ def test_a_hang_ends_with_the_time_limit(child: JsonProcess) -> None:
         child.call("hang", {}, 0.2)
     assert raised.value.ending is Ending.TIMEOUT
     assert gone(pid)
+
+
+def test_temporary_files_of_a_killed_child_are_removed(child: JsonProcess) -> None:
+    folder = Path(str(child.call("scratch", {}, 10)["folder"]))
+    assert folder.is_dir()
+    with pytest.raises(ProcessError):
+        child.call("hang", {}, 0.2)
+    assert not folder.exists() and not folder.parent.exists()
+    again = Path(str(child.call("scratch", {}, 10)["folder"]))
+    child.close()
+    assert not again.exists()
+
+
+def test_temporary_files_of_a_run_are_removed() -> None:
+    script = "import sys, tempfile; print(tempfile.mkdtemp()); sys.exit(3)"
+    done = run(Command((sys.executable, "-c", script)), 20)
+    assert done.stdout.strip() and not Path(done.stdout.decode().strip()).exists()
 
 
 def test_a_call_can_be_cancelled(child: JsonProcess) -> None:

@@ -72,7 +72,14 @@ def hypotheses_of(signature: Signature, rust: RustEntry) -> tuple[Hypotheses, tu
     if signature.grid is not None and not split:
         axes = zip("xyz", signature.grid, strict=False)
         known += [f"grid.{names.get(axis, axis)} = {_grid_text(factors)}" for axis, factors in axes if factors]
+    known += _constant_extents(signature)
     return parse(dict.fromkeys(known)), tuple(unread)
+
+
+def _constant_extents(signature: Signature) -> list[str]:
+    """Extents that a constant names: facts about the launch speak of them by name, where arrays have the number."""
+    named = {e for a in signature.arguments if isinstance(a, ArrayArgument) for e in a.extents if isinstance(e, str)}
+    return [f"{name} = {value}" for name, value in _values(signature).items() if name in named and value >= 0]
 
 
 def _grid_text(factors: Sequence[GridFactor]) -> str:
@@ -138,8 +145,8 @@ def parameter_map(signature: Signature, rust: RustEntry) -> ParameterMap:
                     merged = _merged(extents, len(extents) - there.rank)
                 mutable = there is not None and there.kind == "tensor_mut"
                 parameters.append(Array(name, extents, dtype.name, mutable, merged))
-            case ScalarArgument(name=name):
-                parameters.append(Scalar(name))
+            case ScalarArgument(name=name, extent=extent):
+                parameters.append(Scalar(name, None if extent is None else values.get(extent, extent)))
             case ConstantArgument():
                 pass
     return ParameterMap(tuple(parameters))

@@ -30,7 +30,7 @@ from ferrotile_runner.tileir.integers import Arithmetic, Facts
 from ferrotile_runner.tileir.model import Entry
 from ferrotile_runner.tileir.refinement import Difference, Sides, effects_differ, unmet
 from ferrotile_runner.tileir.simplify import Rewriter
-from ferrotile_runner.tileir.terms import Store, Term
+from ferrotile_runner.tileir.terms import Shape, Store, Term
 from ferrotile_runner.tileir.trace import Fact, Unsupported
 from ferrotile_runner.tileir.words import show
 
@@ -134,6 +134,12 @@ class _Context:
         ]
         return words
 
+    def scalar(self, parameter: Scalar, shape: Shape, element: str) -> Term:
+        """The word of a scalar; of one that repeats an extent it is the extent's (H9)."""
+        if parameter.extent is not None and (shape, element) == ((), "i32"):
+            return self.extent(parameter.extent)
+        return self.store.term("param", ("scalar", parameter.name), (), shape, element)
+
     def words(self, entry: Entry, rust: bool) -> list[Term | None]:
         """The terms of an entry's parameters. Raises Unsupported when the count is another one."""
         found: list[Term | None] = []
@@ -143,7 +149,7 @@ class _Context:
                 if at >= len(entry.parameters):
                     break
                 shape, element = tile_of(entry.parameters[at].type)
-                found.append(self.store.term("param", ("scalar", parameter.name), (), shape, element))
+                found.append(self.scalar(parameter, shape, element))
                 continue
             merged = parameter.rust_extents
             extents = parameter.extents if merged is None or not rust else merged
@@ -199,6 +205,9 @@ def prove(python: Entry, rust: Entry, parameters: ParameterMap, hypotheses: Hypo
         used[f"{symbol} = {extent}"] = None
     for text in _shared_extents(parameters, hypotheses):
         used[text] = None
+    for parameter in parameters.parameters:
+        if isinstance(parameter, Scalar) and parameter.extent is not None:
+            used[f"{parameter.name} is the extent {parameter.extent}"] = None
     for axis in hypotheses.python_axes:
         used[f"python bid.{axis} = {show(context.python_blocks[axis])} of the Rust launch"] = None
     return Proof(

@@ -86,9 +86,11 @@ class Array(Struct, frozen=True):
 
 
 class Scalar(Struct, frozen=True):
-    """A parameter of one word, the same in both entries."""
+    """A parameter of one word, the same in both entries. `extent`: every launch passes this extent of an array for it,
+    by its symbol or its value."""
 
     name: str
+    extent: str | int | None = None
 
 
 class ParameterMap(Struct, frozen=True):

@@ -34,6 +34,7 @@ class Implication(Struct):
     bounds: dict[Term, list[Fact]] = field(default_factory=dict)
     """Upper limit -> facts `x < limit`."""
     variables: dict[Term, frozenset[tuple[str, int]]] = field(default_factory=dict)
+    ways: dict[Path, Path] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rewriter: Rewriter, facts: Sequence[Fact], own: Summaries, others: Summaries) -> Implication:
@@ -57,7 +58,7 @@ class Implication(Struct):
             return all(self._holds(part, place) for part in condition.args)
         if condition.op == "ori":
             return self._either(condition, place)
-        if (condition, True) in place.path or (self.rewriter.negation(condition, condition.shape), False) in place.path:
+        if (condition, True) in self._known(place.path):
             return True
         if condition.op == "shift" and self._shifts(condition, place):
             return True
@@ -80,9 +81,9 @@ class Implication(Struct):
 
     def _divides(self, divisor: Term, place: _Place) -> bool:
         """A divisor that a condition on the way keeps from being 0."""
-        zero = self.rewriter.store.const(0, divisor.shape, divisor.element)
+        zero, known = self.rewriter.store.const(0, divisor.shape, divisor.element), self._known(place.path)
         return any(
-            (self.rewriter.compare(f"{predicate} signed", (zero, divisor), divisor.shape), taken) in place.path
+            (self.rewriter.compare(f"{predicate} signed", (zero, divisor), divisor.shape), taken) in known
             for predicate, taken in (("not_equal", True), ("equal", False), ("less_than", True))
         )
 
@@ -107,11 +108,28 @@ class Implication(Struct):
 
     def _applies(self, fact: Fact, place: _Place, apart: Term | None = None) -> bool:
         """Whether the first program gets to the fact's place whenever the other gets to ours."""
-        if not fact.path <= place.path:
+        known = self._known(place.path)
+        if not all(step in known or self._parts(step) <= known for step in fact.path):
             return False
         terms = (fact.condition, *(condition for condition, _ in fact.path))
         mentioned = frozenset[tuple[str, int]]().union(*map(self._mentions, terms))
         return all(self._same_round(frame, mentioned, place, apart) for frame in fact.loops)
+
+    def _known(self, path: Path) -> Path:
+        """All that holds on a way: also what was not taken as its opposite, and the parts of what was."""
+        found = self.ways.get(path)
+        if found is None:
+            steps = {one for step in path for one in (step, *self._parts(step))}
+            opposite = {(self.rewriter.negation(condition, condition.shape), not taken) for condition, taken in steps}
+            found = self.ways[path] = frozenset(steps | opposite)
+        return found
+
+    def _parts(self, step: tuple[Term, bool]) -> Path:
+        """What a conjunction that holds, or a disjunction that does not, is made of: all of it is said by its parts."""
+        condition, taken = step
+        if condition.op == ("andi" if taken else "ori"):
+            return frozenset((part, taken) for part in condition.args)
+        return frozenset((step,))
 
     def _same_round(
         self, frame: LoopFrame, mentioned: frozenset[tuple[str, int]], place: _Place, apart: Term | None

@@ -13,6 +13,7 @@ from ferrotile_runner.tileir.terms import Shape, Store, Term, value_of, wrap
 Monomial = tuple[Term, ...]
 Polynomial = dict[Monomial, int]
 OVERFLOW = "index arithmetic does not overflow"
+LOOPS_OVERFLOW = "index arithmetic does not overflow in loops as long as arrays say"
 
 
 class Facts(Struct):
@@ -36,35 +37,42 @@ class Arithmetic(Struct):
 
     store: Store
     facts: Facts
-    indices: dict[Term, bool] = field(default_factory=dict)
-    """Which terms are index arithmetic; see `is_index`."""
+    indices: dict[Term, int] = field(default_factory=dict)
+    """See `index_kind`."""
 
     def no_overflow(self, term: Term) -> bool:
-        """H6, which speaks of index arithmetic alone: a launcher cannot bound what arrays hold."""
-        return self.facts.no_overflow and self.is_index(term) and self.store.use(OVERFLOW)
+        """H6, which speaks of index arithmetic alone: a launcher cannot bound what arrays hold. Of loops that run as
+        long as an array says it is a hypothesis of its own."""
+        kind = self.index_kind(term) if self.facts.no_overflow else 0
+        return bool(kind) and self.store.use(OVERFLOW if kind == 2 else LOOPS_OVERFLOW)
 
-    def is_index(self, t: Term) -> bool:
-        """Whether the value is made of the launch's words, block ids, lanes and loop variables only, or kept between
-        two such values."""
+    def index_kind(self, t: Term) -> int:
+        """2 where the value is made of the launch's words, block ids, lanes and loop variables only, or kept between
+        two such values; 1 where the end of a loop is of another kind; else 0."""
         known = self.indices.get(t)
         if known is None:
-            known = self.indices[t] = self._is_index(t)
+            known = self.indices[t] = self._index_kind(t)
         return known
 
-    def _is_index(self, t: Term) -> bool:
+    def _index_kind(self, t: Term) -> int:
         match t.op:
-            case "const" | "bid" | "grid" | "iota" | "param" | "fresh":
-                return True
+            case "const" | "bid" | "grid" | "iota" | "fresh":
+                return 2
+            case "param":
+                return 2 * (t.element[0] != "p")
             case "maxi" if not t.data:  # max(min(x, a), b), with any x
-                low = [arg for arg in t.args if self.is_index(arg)]
-                high = [arg for arg in t.args if arg.op == "mini" and any(map(self.is_index, arg.args))]
-                return bool(low) and (len(low) == len(t.args) or bool(high))
-            case "poly" | "div" | "cdiv" | "mini" | "maxi" | "exti" | "map" | "iv" | "tiles" | "divi" | "remi":
-                return all(map(self.is_index, t.args))
+                low = [kind for arg in t.args if (kind := self.index_kind(arg))]
+                high = [max(map(self.index_kind, arg.args)) for arg in t.args if arg.op == "mini"]
+                return min(low) if len(low) == len(t.args) else min(*low, *high) if low and high else 0
+            case "iv":
+                lower, upper, step = map(self.index_kind, t.args)
+                return min(lower, step, max(upper, 1))
+            case "poly" | "div" | "cdiv" | "mini" | "maxi" | "exti" | "map" | "tiles" | "divi" | "remi":
+                return min(map(self.index_kind, t.args), default=2)
             case "select":
-                return all(map(self.is_index, t.args[1:]))
+                return min(map(self.index_kind, t.args[1:]))
             case _:
-                return False
+                return 0
 
     def polynomial(self, term: Term) -> Polynomial:
         """`term` as a polynomial; a term of another kind is a monomial of its own."""
@@ -75,6 +83,10 @@ class Arithmetic(Struct):
                 return decode(term)
             case _:
                 return {(term,): 1}
+
+    def polynomial_atoms(self, term: Term) -> set[Term]:
+        """The terms that a polynomial is made of."""
+        return {atom for product in self.polynomial(term) for atom in product}
 
     def build(self, polynomial: Polynomial, shape: Shape, element: str) -> Term:
         """The term of a polynomial, in normal form."""
@@ -160,14 +172,56 @@ class Arithmetic(Struct):
     def _nonnegative_sum(self, t: Term) -> bool:
         p = decode(t)
         if all(c > 0 and all(self.nonnegative(atom) for atom in m) for m, c in p.items()):
-            return self.no_overflow(t)
-        if self.positive(t):
+            return self._stays_below(p) or self.no_overflow(t)
+        if self.positive(t) or self._split_quotient(t, p):
             return True
-        for m, c in p.items():  # a - b*(a/b) is in [0, b)
-            for atom in m if c < 0 else ():
-                if atom.op == "div" and t is self.subtract(atom.args[0], self.multiply(atom, atom.args[1])):
-                    return True
+        return self.divisor(t) is not None
+
+    def _stays_below(self, p: Polynomial) -> bool:
+        """c*k + r of k < y/n, with 0 <= c <= n and 0 <= r <= n, all positive: below y, so no step of it wraps. It needs
+        no H6: y is any number."""
+        for product, factor in p.items():
+            if len(product) != 1 or product[0].op != "iv":
+                continue
+            upper = product[0].args[1]
+            down = upper.op == "div" or (upper.op == "divi" and "negative_inf" in str(upper.data))
+            size = value_of(upper.args[1]) if down else None
+            rest = [self.maximum(atom) if len(m) == 1 else None for m in p if m not in {product, ()} for atom in m[:1]]
+            if size is None or not 0 < factor <= size or None in rest:
+                continue
+            tops = [c * (self.maximum(m[0]) or 0) for m, c in p.items() if len(m) == 1 and m != product]
+            if sum(tops) + p.get((), 0) <= size:
+                return True
         return False
+
+    def _split_quotient(self, t: Term, p: Polynomial) -> bool:
+        """t = rest + k*(a - n*(a/n)) with rest and k >= 0: of a negative multiple of a/n, so much is a remainder."""
+        for product, factor in p.items():
+            for atom in product if factor < 0 else ():
+                if atom.op != "div":
+                    continue
+                top, size = atom.args
+                fixed = value_of(size)
+                others = without(product, atom)
+                if fixed is None and size not in others:
+                    continue
+                count = -factor if fixed is None else -(factor // fixed)
+                others = without(others, size) if fixed is None else others
+                if not all(map(self.nonnegative, others)):
+                    continue
+                whole = self.build({others: count}, t.shape, t.element)
+                remainder = self.subtract(top, self.multiply(atom, size))
+                rest = self.subtract(t, self.multiply(whole, remainder))
+                if len(self.polynomial(rest)) < len(p) and self.nonnegative(rest):
+                    return self.no_overflow(t)
+        return False
+
+    def divisor(self, t: Term) -> Term | None:
+        """b where t is a - b*(a/b), which is in [0, b); `div` has operands that are not negative."""
+        for atom in t.args if t.op == "poly" else ():
+            if atom.op == "div" and t is self.subtract(atom.args[0], self.multiply(atom, atom.args[1])):
+                return atom.args[1]
+        return None
 
     def positive(self, t: Term) -> bool:
         """`value >= 1`: constants, extents by hypothesis, tile counts, and rule I5."""
@@ -209,7 +263,8 @@ class Arithmetic(Struct):
         if x.op == "bid" and isinstance(x.data, str) and x.data in self.facts.grid:
             found += self.facts.grid[x.data]
             self.store.use(f"grid.{x.data} as given")
-        return found
+        divisor = self.divisor(x)
+        return found if divisor is None else [*found, divisor]
 
     def maximum(self, t: Term) -> int | None:
         """A number that `t`, known to be >= 0 in all its parts, is not above; None when no bound is known."""
@@ -220,6 +275,12 @@ class Arithmetic(Struct):
             self.store.use(f"{t.data[-1] if isinstance(t.data, tuple) else t} <= {self.facts.limits[t]}")
             return self.facts.limits[t]
         match t.op:
+            case "iota":
+                return t.shape[0] - 1
+            case "map":
+                return self.maximum(t.args[0])
+            case "exti" if t.data == "signed":
+                return self.maximum(t.args[0])
             case "div" | "cdiv":
                 top, below = self.maximum(t.args[0]), value_of(t.args[1])
                 if top is None or not below or below < 0:
@@ -234,6 +295,8 @@ class Arithmetic(Struct):
             case "iv":
                 top = self.maximum(t.args[1])
                 return None if top is None else top - 1
+            case "poly" if (divisor := self.divisor(t)) is not None and value_of(divisor):
+                return (value_of(divisor) or 1) - 1
             case "poly":
                 total = 0
                 for m, c in decode(t).items():
@@ -306,10 +369,6 @@ class Arithmetic(Struct):
         gap = value_of(self.subtract(b, a))
         if gap is not None and gap > 0 and self.nonnegative(b):  # b - gap cannot wrap
             return True
-        if a.op == "poly" and y is not None:
-            for atom in a.args:
-                if atom.op == "div" and atom.args[1] is b:
-                    return a is self.subtract(atom.args[0], self.multiply(atom, b)) and self.nonnegative(a)
         return False
 
 

@@ -83,11 +83,7 @@ def _own_tile(rewriter: Rewriter, a: Access, b: Access, induction: Term, outer: 
         others = (atom for m in p if m != (induction,) for atom in m)
         if step and abs(step) < 1 << 15 and not any(_varies(atom, outer) for atom in others):
             return step == 1 or integers.no_overflow(place)
-        if place.op == "div" and place.args[0] is induction and not _varies(place.args[1], outer):
-            rest = integers.subtract(induction, integers.multiply(place, place.args[1]))
-            if rest in a.index:
-                return True
-    return visits_once(rewriter, a, induction)
+    return visits_once(rewriter, a, induction, lambda atom: _varies(atom, outer))
 
 
 def _varies(atom: Term, outer: frozenset[Term]) -> bool:

@@ -179,6 +179,10 @@ class Rewriter(Struct):
             return True
         if predicate == "less_than" and x == 0 and self.integers.positive(b):
             return True
+        if predicate == "less_than" and y is not None and self.integers.nonnegative(a):
+            top = self.integers.maximum(a)
+            if top is not None and top < y:
+                return True
         known = self.integers.of_variable(predicate, a, b)
         if known is not None:
             return known

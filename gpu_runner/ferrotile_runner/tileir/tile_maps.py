@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 
 from ferrotile_runner.tileir.memory import Access, count
@@ -9,27 +10,38 @@ from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, subterms, value_of
 
 
-def visits_once(rewriter: Rewriter, access: Access, induction: Term) -> bool:
-    """Whether each round of the loop accesses another tile, for two components of the index are such a map of the
-    loop's variable (M7)."""
+def visits_once(rewriter: Rewriter, access: Access, induction: Term, varies: Callable[[Term], bool]) -> bool:
+    """Whether each round of the loop accesses another tile: the index determines the loop's variable (M7). `varies`
+    tells whether an atom may change between rounds."""
     view, integers = access.view, rewriter.integers
     if view is None or not view.is_partition or induction.op != "iv":
         return False
     lower, _, step = induction.args
-    if not integers.nonnegative(lower) or not (integers.positive(step) or step.op == "grid"):
-        return False
+    counts = integers.nonnegative(lower) and (integers.positive(step) or step.op == "grid")
     moving = [axis for axis, place in enumerate(access.index) if value_of(place) is None]
-    return any(
-        is_bijection(
-            rewriter,
-            access.index[first],
-            access.index[second],
-            induction,
-            count(rewriter, view, first),
-            count(rewriter, view, second),
-        )
-        for first, second in permutations(moving, 2)
-    )
+    quotients = dict.fromkeys(t for axis in moving for t in subterms(access.index[axis]) if t.op == "div")
+
+    def fixed(term: Term) -> bool:
+        return not any(map(varies, integers.polynomial_atoms(term)))
+
+    def determined(value: Term, deep: int) -> bool:
+        """Whether two rounds with one index have one `value`."""
+        if value_of(value) is not None or fixed(value):
+            return True
+        alike = (access.index[axis] for axis in moving if access.index[axis].element == value.element)
+        if any(fixed(integers.subtract(place, value)) for place in alike):
+            return True
+        for quotient in quotients if deep else ():  # value = quotient * size + rest
+            if quotient.args[0] is value and fixed(quotient.args[1]) and determined(quotient, deep - 1):
+                if determined(integers.subtract(value, integers.multiply(quotient, quotient.args[1])), deep - 1):
+                    return True
+        return counts and integers.nonnegative(value) and any(mapped(value, *pair) for pair in permutations(moving, 2))
+
+    def mapped(value: Term, first: int, second: int) -> bool:
+        rows, columns = count(rewriter, view, first), count(rewriter, view, second)
+        return is_bijection(rewriter, access.index[first], access.index[second], value, rows, columns)
+
+    return determined(induction, len(moving))
 
 
 def is_bijection(rewriter: Rewriter, i: Term, j: Term, v: Term, rows: Term, columns: Term) -> bool:

@@ -3,8 +3,9 @@
 Lifted only where exactly equal: every index is `k * tile + lane` (or one element), lanes run along different axes, and
 the bounds check is the view's own. A view access wholly outside the array is undefined, where a gather gives padding
 and a scatter does nothing: so the tile is known to touch the array, or a gather of a row loads the nearest one and
-replaces it. Without a bounds check the Python promises that every lane is inside. Index arithmetic is taken not to
-overflow i32, as in all views.
+replaces it. Where pointers are ruled out, a gather of any tile does so, and a scatter stands under a test. Without a
+bounds check the Python promises that every lane is inside. Index arithmetic is taken not to overflow i32, as in all
+views.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ferrotile.passes.affine import non_negative
 from ferrotile.passes.elements import ELEMENT_OPS, ElementAccess, element_access
-from ferrotile.passes.lanes import lanes
+from ferrotile.passes.lanes import Lanes, lanes
 from ferrotile.passes.quotients import Bounds, Scalars
 from ferrotile.passes.uses import definitions, eliminate_dead, next_id, operations, rewrite
 from ferrotile.program.dtypes import BOOL, I32, Kind
-from ferrotile.program.ir import Operation, Program, Statement, Value
+from ferrotile.program.ir import Block, End, If, Operation, Program, Statement, Terminator, Value
 from ferrotile.program.types import ArrayType, Shape, Size, TileType, ViewType, same_shape
 from ferrotile.signatures.model import Signature
 
@@ -36,11 +38,14 @@ class _Place(Struct, frozen=True):
     index: tuple[Value, ...]
     valid: Value | None = None
     """Whether the tile touches the array, where that is not known; a rank-0 bool."""
+    masked: bool = False
+    """Whether another tile may have been loaded, so that lanes outside the array are told by their own numbers."""
 
 
-def lift_views(program: Program, signature: Signature) -> tuple[Program, tuple[str, ...]]:
-    """The program with what can be lifted, and the launch facts that this assumes."""
-    lifter = _Lifter(program, signature)
+def lift_views(program: Program, signature: Signature, always: bool = False) -> tuple[Program, tuple[str, ...]]:
+    """The program with what can be lifted, and the launch facts that this assumes. `always`: also where the view needs
+    a test that the pointers do not."""
+    lifter = _Lifter(program, signature, always)
     body = rewrite(program.body, lifter.rewrite)
     if not lifter.lifted:
         return program, ()
@@ -48,7 +53,8 @@ def lift_views(program: Program, signature: Signature) -> tuple[Program, tuple[s
 
 
 class _Lifter:
-    def __init__(self, program: Program, signature: Signature) -> None:
+    def __init__(self, program: Program, signature: Signature, always: bool) -> None:
+        self.always = always
         self.names = {p.value.id: p.name for p in program.parameters}
         constants = {c.name: int(c.value) for c in program.constants}
         first = definitions(program.body)
@@ -66,7 +72,7 @@ class _Lifter:
             return (statement,)
         access = element_access(statement)
         array = access.array.id
-        if access.linear or array not in self.names or not (access.bounds or array in self.promised):
+        if access.linear or array not in self.names or not (access.bounds or self._inside_by_promise(access)):
             return (statement,)
         scalars = self.scalars
         scalars.made, scalars.span = [], statement.span
@@ -80,13 +86,19 @@ class _Lifter:
         self.bounds.hypotheses[:] = before
         return (statement,)
 
+    def _inside_by_promise(self, access: ElementAccess) -> bool:
+        """Whether the view may mask no lane: of one element there is nothing to mask."""
+        single = all(s.value == 1 for s in access.shape) and access.mask is None
+        return access.array.id in self.promised or (self.always and single and access.operation.opcode == "gather")
+
     def _place(self, access: ElementAccess) -> _Place | None:
         shape = access.shape
         found: list[_Found] = []
         used: set[int] = set()
         valid: Value | None = None
+        masked = False
         for axis, value in enumerate(access.index):
-            form = lanes(value, self.scalars.defined)
+            form = lanes(value, self.scalars.defined) or self._one_lane(value)
             if form is None or (form.axis is not None and form.axis in used):
                 return None
             along = len(shape) + form.axis if form.axis is not None else -1
@@ -99,10 +111,14 @@ class _Lifter:
                 return None
             if access.bounds and not self.bounds.below_tiles(index, extent, size.value):
                 known = self.scalars.number(index) is not None
-                if access.operation.opcode == "scatter" or size.value != 1 or known:
+                store = access.operation.opcode == "scatter"
+                if not self.always and (store or size.value != 1 or known):
                     return None
-                index, touches = self._nearest(access, axis, index)
-                valid = touches if valid is None else self.scalars.emit("andi", (valid, touches), TileType(BOOL))
+                masked = masked or size.value != 1
+                nearest, touches = self._nearest(access, axis, index, size)
+                index = index if store else nearest
+                if touches is not None:
+                    valid = touches if valid is None else self.scalars.emit("andi", (valid, touches), TileType(BOOL))
             found.append((along, axis, size, index))
         covered = {along for along, _, _, _ in found}
         if any(s.value != 1 and k not in covered for k, s in enumerate(shape)):
@@ -112,23 +128,40 @@ class _Lifter:
             return None
         if not ordered:
             return None
-        if not access.bounds:
+        if access.array.id in self.promised:
             fact = f"{self.names[access.array.id]} is accessed within its bounds"
             if fact not in self.bounds.hypotheses:
                 self.bounds.hypotheses.append(fact)
         tile, dim_map, index_ = zip(*((f[2], f[1], f[3]) for f in ordered), strict=True)
-        return _Place(tile, dim_map, index_, valid)
+        return _Place(tile, dim_map, index_, valid, masked)
 
-    def _nearest(self, access: ElementAccess, axis: int, index: Value) -> tuple[Value, Value]:
-        """The nearest index of an element within the array, and whether that is `index` itself."""
+    def _one_lane(self, value: Value) -> Lanes | None:
+        """An index tile of one element as a scalar."""
+        assert isinstance(value.type, TileType)
+        if not self.always or any(s.value != 1 for s in value.type.shape):
+            return None
+        return Lanes((self.scalars.emit("reshape", (value,), TileType(value.type.dtype)),))
+
+    def _nearest(self, access: ElementAccess, axis: int, index: Value, size: Size) -> tuple[Value, Value | None]:
+        """The nearest index of a tile that touches the array, and whether that is `index` itself. A load of a tile with
+        several lanes leaves that to the lanes, where it is not before the array."""
         scalars, zero = self.scalars, self.scalars.constant(0)
         count = scalars.emit("extent", (access.array,), TileType(I32), axis=axis)
+        if size.value != 1:
+            count = scalars.emit("divi", (count, scalars.size(size)), TileType(I32), rounding="positive_inf")
+        touches: Value | None = None
         low = scalars.emit("cmpi", (index, zero), TileType(BOOL), predicate="greater_than_or_equal")
-        high = scalars.emit("cmpi", (index, count), TileType(BOOL), predicate="less_than")
-        touches = scalars.emit("andi", (low, high), TileType(BOOL))
+        if access.operation.opcode == "scatter" or size.value == 1:
+            high = scalars.emit("cmpi", (index, count), TileType(BOOL), predicate="less_than")
+            touches = scalars.emit("andi", (low, high), TileType(BOOL))
+        elif not self._starts_inside(index):
+            touches = low
         last = scalars.emit("subi", (count, scalars.constant(1)), TileType(I32))
         least = scalars.emit("mini", (index, last), TileType(I32))
         return scalars.emit("maxi", (least, zero), TileType(I32)), touches
+
+    def _starts_inside(self, index: Value) -> bool:
+        return non_negative(index, self.scalars.defined)
 
     def _view(self, access: ElementAccess, place: _Place, padding: str | None) -> Value:
         assert isinstance(access.array.type, ArrayType)
@@ -142,7 +175,8 @@ class _Lifter:
         assert isinstance(access.array.type, ArrayType)
         scalars, dtype = self.scalars, access.array.type.dtype
         single = all(s.value == 1 for s in place.tile)
-        padding = "zero" if single else self._padding(access)  # one element known to be inside has no padding
+        # One element known to be inside has no padding.
+        padding = "zero" if single else None if place.masked else self._padding(access)
         whole = TileType(dtype, access.shape)
         masks = [m for m in (access.mask, self._spread(place.valid, access.shape)) if m is not None]
         plain = padding is not None and not masks
@@ -165,6 +199,8 @@ class _Lifter:
         if plain:
             return tuple(statements)
         fill = self._fill(access)
+        if fill is None:
+            return None
         if padding is None:
             inside = self._inside(access)
             if inside is None:
@@ -204,13 +240,15 @@ class _Lifter:
             return "neg_zero"
         return _PADDINGS.get(float(number))
 
-    def _fill(self, access: ElementAccess) -> Value:
+    def _fill(self, access: ElementAccess) -> Value | None:
         """The gather's padding on all lanes."""
-        padding = access.padding
-        assert padding is not None
-        found = self._spread(padding, access.shape)
-        assert found is not None
-        return found
+        if access.padding is not None:
+            return self._spread(access.padding, access.shape)
+        assert isinstance(access.array.type, ArrayType)
+        dtype = access.array.type.dtype
+        if dtype.variable:
+            return None
+        return self.scalars.emit("constant", (), TileType(dtype, access.shape), value=0.0 if dtype.is_float else 0)
 
     def _spread(self, value: Value | None, shape: Shape) -> Value | None:
         """A scalar on all lanes; a tile of that shape is itself."""
@@ -259,7 +297,12 @@ class _Lifter:
         if not same_shape(value.type.shape, place.tile):
             value = self.scalars.emit("reshape", (value,), TileType(value.type.dtype, place.tile))
         view = self._view(access, place, None)
-        return (Operation("store_view", (view, value, *place.index), (), (), access.operation.span),)
+        span = access.operation.span
+        store = Operation("store_view", (view, value, *place.index), (), (), span)
+        if place.valid is None:
+            return (store,)
+        then, otherwise = (Block(s, Terminator(End.YIELD)) for s in ((store,), ()))
+        return (If(place.valid, then, otherwise, (), span),)
 
 
 def _in_lane_order(found: list[_Found]) -> list[_Found]:

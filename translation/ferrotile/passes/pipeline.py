@@ -32,7 +32,7 @@ __all__ = ["Plan", "run_passes"]
 
 def run_passes(program: Program, signature: Signature, options: Options) -> Plan:
     """The program as the target can say it, with every array's form; errors are in `Plan.diagnostics`."""
-    program, facts = lift_views(resolve_slices(contract(program)), signature)
+    program, facts = lift_views(resolve_slices(contract(program)), signature, options.unsafe == "never")
     if options.unsafe == "never":
         program = without_assumptions(program)
     program = simplify_groups(drop_known_conditions(legalise(program)), signature)

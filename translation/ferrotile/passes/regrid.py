@@ -19,7 +19,7 @@ from ferrotile.passes.counts import Counts, text
 from ferrotile.passes.disjoint import index_values
 from ferrotile.passes.own_tiles import MAX_OWNED_RANK
 from ferrotile.passes.space import Space
-from ferrotile.passes.uses import definitions, next_id, operands, operations, rewrite
+from ferrotile.passes.uses import definitions, next_id, operands, operations, rewrite, terminators, walk
 from ferrotile.program.ir import Operation, Program, Statement, Value
 from ferrotile.program.types import ArrayType, TileType, ViewType
 from ferrotile.signatures.model import GridFactor, Signature
@@ -199,25 +199,17 @@ def _is_block(space: Space, value: Value, axis: int) -> bool:
 
 def _only_split(space: Space, program: Program, axis: int, columns: GridFactor, counts: Counts) -> bool:
     """Whether the block id is used for quotients and remainders by this number alone."""
-    for statement in space.defined.values():
-        for value in statement.operands if isinstance(statement, Operation) else ():
+    for statement in walk(program.body):
+        for at, value in enumerate(operands(statement)):
             if not _is_block(space, value, axis):
                 continue
-            assert isinstance(statement, Operation)
-            if statement.opcode not in ("divi", "remi") or statement.operands[0].id != value.id:
+            if not isinstance(statement, Operation) or statement.opcode not in ("divi", "remi") or at != 0:
                 return False
             if counts.of(statement.operands[1]) != columns:
                 return False
-    used_elsewhere = [
-        s for s in space.defined.values() if not isinstance(s, Operation) and _reads_block(space, s, axis)
-    ]
-    return not used_elsewhere and not any(
-        o.opcode == "num_blocks" and o.attribute("axis") == axis for o in operations(program.body)
-    )
-
-
-def _reads_block(space: Space, statement: Statement, axis: int) -> bool:
-    return any(_is_block(space, v, axis) for v in operands(statement))
+    if any(_is_block(space, v, axis) for t in terminators(program.body) for v in t.values):
+        return False
+    return not any(o.opcode == "num_blocks" and o.attribute("axis") == axis for o in operations(program.body))
 
 
 def _with_split_ids(program: Program, space: Space, axis: int, other: int) -> Program:

@@ -7,14 +7,14 @@ from msgspec import Struct
 from ferrotile.passes.elements import ElementAccess
 from ferrotile.program.dtypes import U64, DType
 from ferrotile.program.types import Shape, TileType
-from ferrotile.rust.layout import Code, atom, binary, call, method, statement, unsafe_statement
+from ferrotile.rust.layout import CALL_WIDTH, Code, atom, binary, call, method, statement, unsafe_statement
 from ferrotile.rust.safety import Helper, header
 from ferrotile.rust.targets.cutile_0_5 import ORDERING, SCOPE
 from ferrotile.rust.writer import Writer
 
 _LETTERS = "ijklmn"
 _AXES = "CDFGHKLMN"
-_AFTER = "after: Token"
+_ORDER = "o: Token"
 _WIDE = 80
 """Longer sums are taken in steps."""
 _MODES = {
@@ -153,7 +153,7 @@ class _Text:
         return atom(name)
 
     def addresses(self) -> Code | None:
-        """Emits `at` (pointers) and returns the mask: None when no lane is masked."""
+        """Emits `p` (pointers) and returns the mask: None when no lane is masked."""
         access, rank = self.access, self.access.rank
         names = ["offset"] if access.linear else list(_LETTERS[: len(access.index)])
         mask: str | None = "ok" if access.mask is not None else None
@@ -181,30 +181,27 @@ class _Text:
                 self.put("let at = ", total)
                 total = atom("at")
             total = part if total is None else binary(total, "+", part, 9)
-        if total is not None and not total.text.isidentifier():
-            self.put("let at = ", total)
-            total = atom("at")
         self.pointers(total)
         return None if mask is None else atom(mask)
 
     def pointers(self, offset: Code | None) -> None:
-        mutable = self.request.opcode != "gather"
+        """Emits `p`: the array's base on all lanes, moved by the offset of each."""
         lanes = self.lanes
-
-        def pointer(axes: tuple[str, ...]) -> str:
-            return f"PointerTile<*{'mut' if mutable else 'const'} {self.request.element}, {_braces(axes)}>"
-
         base = method(atom("x"), "as_ptr")
-        base = call("cast_mut", base) if mutable else base
-        self.put(f"let base: {pointer(())} = ", call("pointer_to_tile", base))
+        base = call("pointer_to_tile", call("cast_mut", base) if self.request.opcode != "gather" else base)
+        if offset is None:  # the JIT takes a pointer tile that went through some operation only
+            self.put("let p = ", method(base, "reshape", _shape(())))
+            return
         if lanes.axes:
-            self.put(f"let base: {pointer(lanes.ones)} = ", method(atom("base"), "reshape", _shape(lanes.ones)))
-            if lanes.axes != lanes.ones:
-                wide = method(atom("base"), "broadcast", _shape(lanes.axes))
-                self.put(f"let base: {pointer(lanes.axes)} = ", wide)
-        way = method(atom("base"), "reshape", _shape(())) if offset is None else None
-        way = way or method(atom("base"), "offset_tile", offset or atom("at"))
-        self.put(f"let at: {pointer(lanes.axes)} = ", way)
+            base = method(base, "reshape", _shape(lanes.ones))
+        self.put("let base = ", base)
+        base = atom("base")
+        if lanes.axes != lanes.ones:
+            base = call("broadcast_ptr", base, _shape(lanes.axes))
+        if len(base.text) + len(offset.text) + len(", ") > CALL_WIDTH:
+            self.put("let at = ", offset)
+            offset = atom("at")
+        self.put("let p = ", call("addptr_tile", base, offset))
 
     def reason(self, mask: Code | None) -> str:
         access = self.access
@@ -229,7 +226,7 @@ class _Text:
         """The access itself, and whether its padding is still to be filled in."""
         operation, request = self.access.operation, self.request
         masked = atom("None") if mask is None else call("Some", mask)
-        token = atom("Some(after)" if request.ordered else "None")
+        token = atom("Some(o)" if request.ordered else "None")
         weak = (atom("Weak"), atom("None::<Device>"))  # weak accesses have no scope
         latency = atom(f"Latency::<{operation.attribute('latency') or 0}>")
         match request.opcode:
@@ -238,17 +235,17 @@ class _Text:
                 inline = request.dtype.name == "bool" and scalar_padding(request) and mask is not None
                 inline = inline and len(self.lanes.axes) < 2
                 pad = atom("Some(padding)" if inline else "None")
-                code = call("load_ptr_tko", atom("at"), *weak, masked, pad, token, latency)
+                code = call("load_ptr_tko", atom("p"), *weak, masked, pad, token, latency)
                 return code, self.access.padding is not None and not inline and mask is not None
             case "scatter":
-                return call("store_ptr_tko", atom("at"), atom("t"), *weak, masked, token, latency), False
+                return call("store_ptr_tko", atom("p"), atom("t"), *weak, masked, token, latency), False
         order = atom(f"ordering::{ORDERING[str(operation.attribute('memory_order'))]}")
         scope = atom(f"scope::{SCOPE[str(operation.attribute('memory_scope'))]}")
         if request.opcode == "atomic_cas":
-            values = (atom("at"), atom("expected"), atom("desired"))
+            values = (atom("p"), atom("expected"), atom("desired"))
             return call("atomic_cas_tko", *values, order, scope, masked, token), False
         mode = atom(f"atomic::{atomic_mode(str(operation.attribute('mode')), request.dtype)}")
-        return call("atomic_rmw_tko", atom("at"), atom("value"), mode, order, scope, masked, token), False
+        return call("atomic_rmw_tko", atom("p"), atom("value"), mode, order, scope, masked, token), False
 
 
 def atomic_mode(mode: str, dtype: DType) -> str:
@@ -276,7 +273,7 @@ def _parameters(request: Request, lanes: _Lanes) -> list[str]:
     if access.mask is not None:
         found.append(f"ok: {_tile('bool', lanes.axes)}")
     if request.ordered:
-        found.append(_AFTER)
+        found.append(_ORDER)
     return found
 
 

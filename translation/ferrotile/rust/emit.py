@@ -16,6 +16,7 @@ from ferrotile.program.types import ArrayType, TileType
 from ferrotile.rust import entry_hints
 from ferrotile.rust.expressions import Unsupported
 from ferrotile.rust.layout import WIDTH
+from ferrotile.rust.safety import NAMES as HELPER_NAMES
 from ferrotile.rust.safety import Helper
 from ferrotile.rust.statements import Body, TooWide
 from ferrotile.rust.types import Spelling
@@ -25,7 +26,6 @@ from ferrotile.syntax.span import Span
 from ferrotile.translation import Entry, Output, RustParameter, SourceMap, UnsafeCount
 
 _TRIES = 400
-HELPERS = {"load_first", "load_row", "load_at", "store_row", "store_own", "store_at", "mul_add"}
 
 
 class Emitted(Struct, frozen=True):
@@ -77,7 +77,7 @@ def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], for
     arrays = {p.name for p in program.parameters if isinstance(p.value.type, ArrayType)}
     values = Values(facts, forced)
     hints = {v.name for s in values.defined.values() for v in s.results if v.name}
-    scope = Scope({*map(naming.array, arrays), *map(naming.constant, generic), *HELPERS}, hints)
+    scope = Scope({*map(naming.array, arrays), *map(naming.constant, generic), *HELPER_NAMES}, hints)
     writer = Writer(8)
     body = Body(plan, values, scope, spelling, writer, _placed(program, comments), forced)
     for parameter in program.parameters:

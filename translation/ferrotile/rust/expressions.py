@@ -41,8 +41,8 @@ class Operands(Struct, frozen=True):
     axes: tuple[int, int, int]
     bind: Callable[[str, str, Code], Code]
     """Bind an expression to a typed local before the statement: wish, type, code."""
-    mul_add: Callable[[Operation], str | None]
-    """The helper that says a multiply-add, where the kernel has one."""
+    mul_add: Callable[[Operation, int], str | None]
+    """The helper that says a multiply-add whose operands have this length, where there is one."""
     helper: Callable[[Hashable, str, Callable[[str], Helper]], str]
     """The name of a helper function of the module: key, wish, how it is made."""
 
@@ -355,8 +355,10 @@ def _arithmetic(operation: Operation, op: Operands) -> Code:
         return call(code, op.tile(a[0]))
     if code not in target.FUNCTIONS:
         raise Unsupported("FT301", f"`{code}` has no translation yet.", operation.span)
-    helper = op.mul_add(operation) if code == "fma" else None
-    if helper is not None:
-        return call(helper, *(op.tile(v) for v in a))
+    operands = [op.tile(v) for v in a]
+    if code == "fma":
+        helper = op.mul_add(operation, sum(len(c.text) for c in operands))
+        if helper is not None:
+            return call(helper, *operands)
     name, modes_ = target.FUNCTIONS[code]
-    return call(name, *(op.tile(v) for v in a), *(_mode(operation, m) for m in modes_))
+    return call(name, *operands, *(_mode(operation, m) for m in modes_))

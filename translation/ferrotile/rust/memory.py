@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ferrotile.passes.hints import check_is_free, use_tma
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
+from ferrotile.program.dtypes import F32
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import ArrayType, ViewType
 from ferrotile.rust import safety
@@ -31,6 +34,11 @@ _WHY = {
     False: "as in the Python, no two blocks write the same tile",
 }
 
+_FMA = 18
+"""Longer operands break an `fma(a, b, c, rounding::NearestEven, ftz::Disabled)`."""
+_INSIDE = 40
+"""A longer view has a local of its own."""
+
 _Key = tuple[int, tuple[int, ...], tuple[int, ...], str | None]
 
 
@@ -52,6 +60,7 @@ class Memory:
         self.access = dict(body.values.accesses)
         self.views: dict[_Key, str] = {}
         self._stores: dict[tuple[int, tuple[int, ...]], str] = {}
+        self._extents: dict[tuple[int, int], str] = {}
         self._tokens: dict[int, str] = {}
         self._wants: dict[_Key, int] = {}
         for operation in operations(self.plan.program.body):
@@ -176,7 +185,6 @@ class Memory:
         """A load as an expression, with the padding of its view."""
         view, index = operation.operands[0], operation.operands[1:]
         plan = self.array(view)
-        access = self.access[id(operation)]
         assert isinstance(view.type, ViewType)
         if operation.attribute("memory_order") not in (None, "weak"):
             raise Unsupported("FT301", "Loads with a memory order have no translation yet.", operation.span)
@@ -185,39 +193,62 @@ class Memory:
         if self._checked(operation):
             latency = operation.attribute("latency")
             name = "load" if latency is None else f"load_pipelined::<{latency}>"
-            if self._wants.get(self.key(view)) == 1 and access.straight and view.type.padding in (None, "zero"):
-                code, _ = self._partition(view.type, plan.name)
-                return method(code, name, self.index(index, False))
-            return method(atom(self.view(view)), name, self.index(index, False))
+            made = self._straight_view(operation) or atom(self.view(view))
+            return method(made, name, self.index(index, False))
         rank, hints = self._kind(operation)
+        shape = atom(self._body.spelling.shape(view.type.tile))
+        if self._plain_tile(operation):
+            return method(atom(plan.name), "load_tile", shape, self.index(index, False))
         at = self.index(index, True)
-        wish = ("load_at" if hints.tma else "load_row") + hints.suffix
         if not self._infers(operation):
-            name = self.helpers.get(
-                ("permuted", rank, hints), f"{wish}_permuted", lambda name: safety.load_permuted(name, rank, hints)
-            )
-            return call(name, atom(f"&{self.view(view)}"), at)
-        padding = None if view.type.padding in (None, "zero") else view.type.padding
-        mode = None if padding is None else PADDING[padding]
-        wish += "" if padding is None else f"_{padding}"
-        name = self.helpers.get(("load", rank, hints, mode), wish, lambda name: safety.load(name, rank, hints, mode))
-        return call(name, atom(plan.name), atom(self._body.spelling.shape(view.type.tile)), at)
+            made = self._straight_view(operation) or atom(self.view(view))
+            wish = safety.load_wish(rank, hints)
+            name = self.helpers.get(("load", rank, hints), wish, lambda name: safety.load(name, rank, hints))
+            return call(name, replace(made, text=f"&{made.text}"), at)
+        padding = str(view.type.padding)
+        wish = f"{'load_at' if hints.tma else 'load_row'}{hints.suffix}_{padding}"
+        name = self.helpers.get(
+            ("load", rank, hints, padding), wish, lambda name: safety.load_padded(name, rank, hints, PADDING[padding])
+        )
+        return call(name, atom(plan.name), shape, at)
+
+    def _straight_view(self, operation: Operation) -> Code | None:
+        """The view of an access outside of loops that no other one shares, made where it is used; None: hoisted."""
+        view = operation.operands[0]
+        assert isinstance(view.type, ViewType)
+        alone = self._wants.get(self.key(view)) == 1 and self.access[id(operation)].straight
+        if not alone or view.type.padding not in (None, "zero"):
+            return None
+        code, _ = self._partition(view.type, self.array(view).name)
+        return code if len(code.text) <= _INSIDE else None
+
+    def _plain_tile(self, operation: Operation) -> bool:
+        """Whether the core's `load_tile`, which has no check either, is this load."""
+        view = operation.operands[0].type
+        assert isinstance(view, ViewType)
+        straight = view.dim_map == tuple(range(len(view.dim_map)))
+        return straight and view.padding in (None, "zero") and self.hints(operation) == safety.Access()
 
     def _infers(self, operation: Operation) -> bool:
         """Whether the JIT finds the type of an unchecked load: from the tile's shape as an argument."""
         view = operation.operands[0].type
-        return isinstance(view, ViewType) and view.dim_map == tuple(range(len(view.dim_map)))
+        assert isinstance(view, ViewType)
+        padded = view.padding not in (None, "zero") and view.dim_map == tuple(range(len(view.dim_map)))
+        return padded or self._plain_tile(operation)
 
     def _kind(self, operation: Operation) -> tuple[int, safety.Access]:
         """What two loads must agree in to be one helper's: rank and hints."""
         return len(tile_type(operation.result).shape), self.hints(operation)
 
-    def mul_add(self, operation: Operation) -> str | None:
-        """The helper for a plain `a * b + c`, where there are several of one rank."""
+    def mul_add(self, operation: Operation, length: int) -> str | None:
+        """The helper for a plain `a * b + c`, where there are several of one rank or the operands' `length` would
+        break the call."""
         rank = _plain_fma(operation)
-        if not rank or self._fma[rank] < 2:
+        if not rank or (self._fma[rank] < 2 and length <= _FMA):
             return None
-        return self.helpers.get(("mul_add", rank), "mul_add", lambda name: safety.mul_add(name, rank))
+        single = tile_type(operation.result).dtype.identical(F32)
+        wish = f"fma_{rank}" if single else "mul_add"
+        return self.helpers.get(("mul_add", rank, single), wish, lambda name: safety.mul_add(name, rank, single))
 
     def hints(self, operation: Operation) -> safety.Access:
         """How an access goes: the author's hints, else the policy."""
@@ -297,8 +328,32 @@ class Memory:
         if key not in self._stores:
             name = self._stores[key] = self._body.scope.temporary(f"p{plan.name}")
             shape = atom(self._body.spelling.shape(view.tile))
+            self._read_extents(plan)
             self.hoist(f"let mut {name} = ", method(atom(plan.name), "partition_mut", shape), False, None)
         return self._stores[key]
+
+    def own_extent(self, operation: Operation) -> Code | None:
+        """The extent, or count of tiles, of an array whose row a nested partition borrows; None of any other."""
+        plan, kind = self.array(operation.operands[0]), operation.operands[0].type
+        if plan.form is not Form.OWNED_ROW:
+            return None
+        self._read_extents(plan)
+        axis = int(str(operation.attribute("axis")))
+        if not isinstance(kind, ViewType):
+            return atom(self._extents[plan.value, axis])
+        name = self._extents[plan.value, kind.dim_map[axis]]
+        return call("ceil_div", atom(name), atom(self._body.spelling.size(kind.tile[axis])))
+
+    def _read_extents(self, plan: ArrayPlan) -> None:
+        """Locals for all extents of an array that the kernel asks for, read before its row is borrowed."""
+        for o in operations(self.plan.program.body):
+            if o.opcode not in ("extent", "num_tiles") or self.array(o.operands[0]).value != plan.value:
+                continue
+            kind, axis = o.operands[0].type, int(str(o.attribute("axis")))
+            key = plan.value, kind.dim_map[axis] if isinstance(kind, ViewType) else axis
+            if key not in self._extents:
+                name = self._extents[key] = self._body.scope.temporary("extent")
+                self.hoist(f"let {name} = ", atom(f"{plan.name}.shape()[{key[1]}]"), False, None)
 
     def _inside(self, operation: Operation, plan: ArrayPlan, zero: str) -> list[Code]:
         """The index of a stored tile within what its block owns."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from msgspec import Struct
 
-from ferrotile.rust.layout import Code, array, atom, call, method, statement, unsafe_statement
+from ferrotile.rust.layout import Code, array, atom, call, statement, unsafe_statement
 from ferrotile.rust.writer import Writer
 
 
@@ -88,32 +88,46 @@ def _end(writer: Writer, name: str, unsafe: int) -> Helper:
     return Helper(name, tuple(writer.lines), unsafe)
 
 
-def load(name: str, rank: int, access: Access, padding: str | None = None) -> Helper:
-    """An unchecked load of tile `i` of a tensor that is never written, padded with zeros or as asked."""
+def load_padded(name: str, rank: int, access: Access, padding: str) -> Helper:
+    """An unchecked load of tile `i` of a tensor that is never written, padded as asked."""
     comment = _UNCHECKED if access.tma else _ROW
     parameters = (f"x: &Tensor<E, {_dynamic(rank)}>", "s: Shape<S>", f"i: [i32; {rank}]")
     writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
-    view = method(atom("x"), "partition", atom("s"))
-    if padding is not None:
-        writer.line("// SAFETY: the view starts from the tensor's own token and no block writes `x`.")
-        ends = map(atom, ("x", "s", f"padding::{padding}", "dim_map::Identity", "x.token()"))
-        put(writer, "let p: Partition<E, S> = ", call("make_partition_view", *ends), unsafe=True)
-        view = atom("p")
-    view = Code(f"&{view.text}")
+    writer.line("// SAFETY: the view starts from the tensor's own token and no block writes `x`.")
+    ends = map(atom, ("x", "s", f"padding::{padding}", "dim_map::Identity", "x.token()"))
+    put(writer, "let p: Partition<E, S> = ", call("make_partition_view", *ends), unsafe=True)
     # The JIT wants a typed local.
-    put(writer, "let t: Tile<E, S> = ", call("load_view_tko", view, atom("i"), *access.modes))
+    put(writer, "let t: Tile<E, S> = ", call("load_view_tko", atom("&p"), atom("i"), *access.modes))
     writer.line("t")
-    return _end(writer, name, int(padding is not None))
+    return _end(writer, name, 1)
 
 
-def load_permuted(name: str, rank: int, access: Access) -> Helper:
-    """An unchecked load of tile `i` of a partition, whatever its axis order."""
+def load(name: str, rank: int, access: Access) -> Helper:
+    """An unchecked load of tile `i` of a view. The caller's local has a type: the JIT does not look into the view's."""
     comment = _UNCHECKED if access.tma else _ROW
     parameters = ("p: &Partition<E, S>", f"i: [i32; {rank}]")
     writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
-    put(writer, "let t: Tile<E, S> = ", call("load_view_tko", atom("p"), atom("i"), *access.modes))
-    writer.line("t")
+    put(writer, "", call("load_view_tko", atom("p"), atom("i"), *access.modes), "")
     return _end(writer, name, 0)
+
+
+NAMES = frozenset(
+    (
+        "load_first", "load_row", "load_vec", "store_row", "store_own", "store_at", "mul_add",
+        *(f"{stem}{n}" for stem in ("fma_", "row_of_", "load_at", "load_l", "row_l") for n in range(1, 11)),
+    )
+)  # fmt: skip
+"""Names that no local of a kernel may hide."""
+_LOADS = {(False, 2): "load_row", (False, 1): "load_vec"}
+_SHORT = 8
+"""The longest name of a load with a head on one line."""
+
+
+def load_wish(rank: int, access: Access) -> str:
+    """A name for a load, short enough that its head fits on one line."""
+    if access.latency is not None:
+        return f"{'load' if access.tma else 'row'}_l{access.latency}"[:_SHORT]
+    return _LOADS.get((access.tma, rank), f"load_at{rank}" if access.tma else f"row_of_{rank}")
 
 
 def store_own(name: str, rank: int, access: Access) -> Helper:
@@ -122,9 +136,9 @@ def store_own(name: str, rank: int, access: Access) -> Helper:
     parameters = ("z: &mut Tensor<E, S>", "t: Tile<E, S>")
     writer = _function((comment,), f"fn {name}", rank, parameters)
     writer.line("let mut p = z.partition_mut(z.shape());")
-    put(writer, "let i = ", array(*[atom("0i32")] * rank))
     writer.line("// SAFETY: the block owns one tile, number 0 of the nested partition.")
-    put(writer, "", call("store_view_tko_mut", *map(atom, ("&mut p", "t", "i")), *access.modes), unsafe=True)
+    first = f"[0i32; {rank}]"
+    put(writer, "", call("store_view_tko_mut", *map(atom, ("&mut p", "t", first)), *access.modes), unsafe=True)
     return _end(writer, name, 1)
 
 
@@ -164,11 +178,15 @@ def load_first(name: str, rank: int, owned: bool, access: Access, padding: str =
     return _end(writer, name, 3)
 
 
-def mul_add(name: str, rank: int) -> Helper:
-    """`a * b + c`, rounded once."""
-    parameters = ("a: Tile<E, S>", "b: Tile<E, S>", "c: Tile<E, S>")
+def mul_add(name: str, rank: int, single: bool) -> Helper:
+    """`a * b + c`, rounded once; of f32 tiles where `single`, which keeps the head on one line."""
+    tile = "Tile<f32, S>" if single else "Tile<E, S>"
+    parameters = (f"a: {tile}", f"b: {tile}", f"c: {tile}")
     comment = "`a * b + c`, rounded once: cuTile Python's compiler contracts it."
-    writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
+    writer = Writer(4)
+    writer.line(f"// {comment}")
+    types = "" if single else "E: ElementType, "
+    header(writer, f"fn {name}<{types}const S: [i32; {rank}]>", parameters, f" -> {tile}")
     put(writer, "", call("fma", *map(atom, ("a", "b", "c", "rounding::NearestEven", "ftz::Disabled"))), "")
     return _end(writer, name, 0)
 

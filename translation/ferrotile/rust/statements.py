@@ -121,6 +121,10 @@ class Body:
             return atom(variable.name)
         source = self.values.defined[value.id]
         assert isinstance(source, Operation), value
+        if source.opcode in ("extent", "num_tiles"):
+            extent = self.memory.own_extent(source)
+            if extent is not None:
+                return extent.inlined(value.id)
         if source.opcode == "num_tiles":
             code = call(
                 "num_tiles",

@@ -3,7 +3,7 @@ be a valid one, and always told (`Source.ASSUMED`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ferrotile.program.dtypes import BOOL, F32, I32, DType
 from ferrotile.signatures.annotations import Annotation
@@ -14,6 +14,9 @@ REPRESENTATIVES = (64, 32, 16, 128, 8, 256, 4, 2)
 """Values assumed for tile sizes that nothing gives: distinct, so that a mix-up of two shows."""
 
 _LONGEST_TILE = 4096
+_LARGEST_TILE = 128 * 128
+"""Elements of a tile with two assumed sizes: the assembler takes minutes for matrix tiles that no author would choose."""
+_SHORTEST_TILE = 16
 _COUNT = 8
 _ROUNDS = 4
 _EXTENT = 256
@@ -55,6 +58,19 @@ def constant(use: Use, annotation: Annotation, value: Value | None, free: Iterat
             if use.condition and not (use.whole or use.real or use.index or use.bound):
                 return False
             return _REAL if use.real and not use.whole else _integer(use)
+
+
+def fitting(assumed: Mapping[str, int], known: Iterable[int]) -> dict[str, int]:
+    """Assumed tile sizes, halved until no two sizes, those that are `known` among them, make too large a tile. Equal
+    ones stay equal, since one kernel often needs them so."""
+    sizes, fixed = dict(assumed), list(known)
+    while sizes:
+        longest = max(sizes.values())
+        others = sorted((*(s for n, s in sizes.items() if n != max(sizes, key=sizes.__getitem__)), *fixed))
+        if longest <= _SHORTEST_TILE or not others or longest * others[-1] <= _LARGEST_TILE:
+            break
+        sizes = {name: size // 2 if size == longest else size for name, size in sizes.items()}
+    return sizes
 
 
 def _fits(value: object, python: str | None) -> bool:

@@ -62,8 +62,9 @@ def _argument(argument: Argument) -> Row:
             if rank_source is not None and rank_source is not source:
                 origin = f"element type: {_WORDS[source]}; rank: {_WORDS[rank_source]}"
                 source = max(source, rank_source, key=list(Source).index)
-        case ScalarArgument(name=name, dtype=dtype):
+        case ScalarArgument(name=name, dtype=dtype, extent=extent):
             what = str(dtype)
+            origin += f"; the extent {extent}" if extent is not None else ""
         case ConstantArgument(name=name, value=value):
             what = constant_text(value)
     return Row(name, what, source, origin, argument.span)

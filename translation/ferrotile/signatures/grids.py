@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ferrotile.signatures.model import Argument, ArrayArgument, GridFactor
 from ferrotile.signatures.symbols import Symbols
+from ferrotile.signatures.tensors import product
 from ferrotile.signatures.values import Constant, Grid, Int, Sequence, Term, Value
 
 Factors = tuple[tuple[GridFactor, ...], ...]
@@ -21,6 +22,9 @@ def launched_grid(
         terms = axis.as_terms() if isinstance(axis, Int) else None
         if terms is None:
             return None
+        whole = product(terms) if len(terms) > 1 else None
+        if whole is not None and symbols.known(whole):
+            terms = (Term(whole),)
         resolved = [symbols.term(t, constants) for t in terms]
         if any(t is None for t in resolved):
             return None

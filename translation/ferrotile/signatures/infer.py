@@ -187,7 +187,7 @@ class _Inference:
             arguments.append(constants.get(name) or self._argument(parameter, value, symbols, constants, known))
         for symbol, example in symbols.examples.items():
             self._examples.setdefault(symbol, example)
-        whole = tuple(arguments)
+        whole = _with_extents(arguments, passed, symbols)
         values: dict[str, Constant] = {name: c.value for name, c in constants.items()}
         values |= {n: v for n, (v, _) in self._directive.constants.items()}
         made = Signature(self._kernel.name, whole)
@@ -214,6 +214,10 @@ class _Inference:
                 result[name] = ConstantArgument(name, given[0], Source.DIRECTIVE, given[1])
             elif annotation.role is Role.CONSTANT:
                 result[name] = self._constant(name, span, passed.get(name), annotation, free)
+        tiles = {n: c.value for n, c in result.items() if self._usage.of(n).tile and type(c.value) is int}
+        assumed = {n: value for n, value in tiles.items() if result[n].source is Source.ASSUMED}
+        for name, size in assume.fitting(assumed, (v for n, v in tiles.items() if n not in assumed)).items():
+            result[name] = replace(result[name], value=size)
         return result
 
     def _constant(
@@ -277,6 +281,21 @@ class _Inference:
             self._reasons[name] = dtype, why
         source = Source.LAUNCH if tensor.dtype is not None else Source.ASSUMED
         return ArrayArgument(name, dtype, extents, source, span, rank_source)
+
+
+def _with_extents(
+    arguments: list[Argument], passed: Mapping[str, Value], symbols: Symbols
+) -> tuple[Argument, ...]:
+    """Run-time integers that are an array's extent at the launch say so."""
+    extents = {e for a in arguments if isinstance(a, ArrayArgument) for e in a.extents if isinstance(e, str)}
+    made: list[Argument] = []
+    for argument in arguments:
+        value = passed.get(argument.name)
+        if isinstance(argument, ScalarArgument) and argument.dtype.identical(I32) and isinstance(value, Int):
+            symbol = symbols.named(value)
+            argument = replace(argument, extent=symbol) if symbol in extents else argument
+        made.append(argument)
+    return tuple(made)
 
 
 def _dim(tensor: Tensor, axis: int, rank: int) -> Int:

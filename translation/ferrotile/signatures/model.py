@@ -33,10 +33,13 @@ class ArrayArgument(Struct, frozen=True):
 
 
 class ScalarArgument(Struct, frozen=True):
+    """`extent`: the launch passes this extent of an array, a symbol of an `ArrayArgument` (None: not known)."""
+
     name: str
     dtype: DType
     source: Source
     span: Span = NOWHERE
+    extent: str | None = None
 
 
 ConstantValue = int | float | bool | str | None | DType | tuple["ConstantValue", ...]

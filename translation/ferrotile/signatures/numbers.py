@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from ferrotile.signatures.comparisons import number_of, truth
-from ferrotile.signatures.tensors import Arguments
+from ferrotile.signatures.tensors import Arguments, product
 from ferrotile.signatures.values import (
     UNKNOWN,
     FloatValue,
@@ -22,6 +23,11 @@ from ferrotile.signatures.values import (
 )
 
 _LIMIT = 1 << 62
+_REAL: Mapping[str, Callable[[float], float]] = {
+    "sqrt": math.sqrt, "log2": math.log2, "log": math.log, "log10": math.log10, "exp": math.exp, "exp2": math.exp2,
+    "rsqrt": lambda number: 1.0 / math.sqrt(number), "sin": math.sin, "cos": math.cos, "tanh": math.tanh,
+}  # fmt: skip
+_WHOLE: Mapping[str, Callable[[float], int]] = {"ceil": math.ceil, "floor": math.floor, "int": int, "round": round}
 
 
 def ceil_div(top: Value, bottom: Value) -> Int:
@@ -38,6 +44,8 @@ def ceil_div(top: Value, bottom: Value) -> Int:
         return top
     if top.is_literal and bottom.is_literal:
         return Int(value, guess=guess)
+    if top.ident is None and top.terms is not None and (whole := product(top.terms)) is not None:
+        top = Int(top.value, whole, guess=top.guess)
     extent: str | int | None = top.ident if top.ident is not None or top.derived else top.value
     tile: str | int | None = bottom.ident if bottom.ident is not None or bottom.derived else bottom.value
     if extent is None or not tile or top.terms is not None:
@@ -233,7 +241,7 @@ def call(dotted: str, arguments: Arguments) -> Value:
             return ceil_div(first, second)
         case "ceil" if isinstance(first, Ratio):
             return ceil_div(first.top, first.bottom)
-        case "ceil" | "floor" | "int":
+        case "ceil" | "floor" | "int" | "round" if name != "round" or second is None:
             if isinstance(first, Int):
                 return first
             if isinstance(first, Known) and isinstance(first.value, bool):
@@ -245,7 +253,7 @@ def call(dotted: str, arguments: Arguments) -> Value:
             number = None if first is None else number_of(first)
             if number is None or not math.isfinite(number):
                 return Int()
-            return Int(math.ceil(number) if name == "ceil" else int(number), derived=True)
+            return Int(_WHOLE[name](number), derived=True)
         case "next_power_of_2" | "next_power_of_two":
             if not isinstance(first, Int):
                 return Int()
@@ -268,13 +276,14 @@ def call(dotted: str, arguments: Arguments) -> Value:
             if len(known_values) == len(whole):
                 return Int(pick(known_values), derived=not all(a.is_literal for a in whole))
             return Int(derived=True, guess=pick(likely) if len(likely) == len(whole) else None)
-        case "float" | "sqrt" | "log2" | "log" | "exp" | "rsqrt":
+        case "float":
             number = None if first is None else number_of(first)
-            if number is None:
-                return FloatValue()
-            if name == "sqrt" and number >= 0:
-                return Known(math.sqrt(number))
-            return Known(number) if name == "float" else FloatValue()
+            return FloatValue() if number is None else Known(number)
+        case _ if name in _REAL:
+            number = None if first is None else number_of(first)
+            with suppress(ArithmeticError, ValueError):
+                return FloatValue() if number is None or second is not None else Known(_REAL[name](number))
+            return FloatValue()
         case "bool":
             known_truth = None if first is None else truth(first)
             if known_truth is None and isinstance(first, Unknown):

@@ -55,6 +55,15 @@ class Symbols:
             self.examples[symbol] = dim.value
         return symbol
 
+    def named(self, dim: Int) -> str | None:
+        """The symbol that an extent with this identity has been given; None for another integer."""
+        found = None if dim.ident is None else self._symbols.get(self._canonical(dim.ident))
+        return found if isinstance(found, str) else None
+
+    def known(self, ident: str) -> bool:
+        """Whether an extent has this identity."""
+        return self._canonical(ident) in self._symbols
+
     def term(self, term: Term, constants: Mapping[str, Constant]) -> Term | None:
         """A grid term of identities in symbols and values; None where one is neither an extent nor known."""
         extent: str | int | None = term.extent

@@ -7,7 +7,15 @@ from math import prod
 
 from ferrotile.program.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, DType
 from ferrotile.signatures.constructors import size_of
-from ferrotile.signatures.tensors import Arguments, element_type, extent, numel, shape_of, tensor_of
+from ferrotile.signatures.tensors import (
+    Arguments,
+    element_type,
+    extent,
+    numel,
+    product_of,
+    shape_of,
+    tensor_of,
+)
 from ferrotile.signatures.values import (
     UNKNOWN,
     ElementType,
@@ -28,10 +36,12 @@ _CASTS: Mapping[str, DType] = {
 _SAME = {
     "contiguous", "cuda", "cpu", "clone", "detach", "requires_grad_", "uniform_", "normal_", "zero_", "fill_",
     "random_", "copy", "abs", "relu", "clamp", "mul_", "add_", "clamp_", "pin_memory", "get", "data", "requires_grad",
-    "copy_", "square", "neg", "div_", "sub_", "exp_", "triu", "tril",
+    "copy_", "square", "neg", "div_", "sub_", "exp_", "triu", "tril", "floor", "ceil", "round", "sign", "relu_",
+    "clamp_min", "clamp_max", "clip", "exponential_", "bernoulli_", "geometric_", "cauchy_", "log_normal_",
+    "to_device", "block_until_ready", "set", "copy_to_host", "share_memory_", "retain_grad",
 }  # fmt: skip
 _REAL = {
-    "exp", "sin", "cos", "sigmoid", "softmax", "log_softmax", "tanh", "sqrt", "rsqrt", "log", "cumsum", "pow", "erf",
+    "exp", "sin", "cos", "tan", "sigmoid", "exp2", "log2", "log1p", "expm1", "silu", "gelu", "reciprocal", "softmax", "log_softmax", "tanh", "sqrt", "rsqrt", "log", "cumsum", "pow", "erf",
 }  # fmt: skip
 """Methods that keep the shape, and the element type of floats only."""
 
@@ -68,11 +78,15 @@ def method(tensor: Tensor, name: str, arguments: Arguments) -> Value:
         if name == "type_as":
             return Tensor(like.dtype, tensor.rank, tensor.dims)
         return Tensor(tensor.dtype, like.rank, like.dims)
-    if name in ("flatten", "ravel") and not arguments.positional and not arguments.named:
+    if name == "ravel" or (name == "flatten" and tensor.rank is None and not arguments.positional):
         return tensor_of((numel(tensor),), tensor.dtype)
+    if name == "flatten":
+        return _flatten(tensor, arguments)
+    if name in ("outer", "ger"):
+        return _outer(tensor, arguments.get(0, "vec2", "other"))
     if name in ("unsqueeze", "squeeze"):
         return _squeeze(tensor, name, arguments.get(0, "dim"))
-    if name in ("expand", "flatten", "repeat", "narrow", "index_select", "masked_fill", "masked_fill_", "roll", "flip"):
+    if name in ("expand", "repeat", "narrow", "index_select", "masked_fill", "masked_fill_", "roll", "flip"):
         keeps = name in ("narrow", "index_select", "masked_fill", "masked_fill_", "roll", "flip")
         return Tensor(tensor.dtype, tensor.rank if keeps else None)
     if name in ("sum", "mean", "amax", "amin"):
@@ -95,10 +109,14 @@ def method(tensor: Tensor, name: str, arguments: Arguments) -> Value:
         if tensor.dtype is None:
             return UNKNOWN
         return FloatValue() if tensor.dtype.is_float else Int()
+    if name == "element_size" and tensor.dtype is not None:
+        return Int(max(tensor.dtype.bits // 8, 1))
     if name in ("data_ptr", "element_size", "storage_offset", "get_device"):
         return Int()
     if name == "stride":
         return Int() if arguments.positional else UNKNOWN
+    if name == "is_floating_point" and tensor.dtype is not None:
+        return Known(tensor.dtype.is_float)
     if name in ("is_contiguous", "is_floating_point"):
         return Unknown(None, "bool", True)
     return Tensor()
@@ -117,21 +135,53 @@ def _reshape(tensor: Tensor, positional: tuple[Value, ...]) -> Tensor:
     if dims is None:
         return Tensor(tensor.dtype)
     total = numel(tensor)
-    known = 1
-    for dim in dims:
-        known *= dim.value if dim.value is not None and dim.value > 0 else 1
     filled: list[Int] = []
     for dim in dims:
         if dim.value != -1:
             filled.append(dim)
         elif len(dims) == 1:
             filled.append(total)
-        elif total.value is not None and all(d.value is not None for d in dims):
-            filled.append(Int(total.value // known, derived=True))
         else:
-            others = prod(max(d.likely or 1, 1) for d in dims if d is not dim)
-            filled.append(Int(derived=True, guess=None if total.likely is None else max(total.likely // others, 1)))
+            filled.append(_rest(tensor, total, [d for d in dims if d is not dim]))
     return tensor_of(tuple(filled), tensor.dtype)
+
+
+def _rest(tensor: Tensor, total: Int, others: list[Int]) -> Int:
+    """The extent that -1 stands for beside `others`: what is left of the tensor's own extents, where that is told."""
+    left = [extent(tensor, Int(axis)) for axis in range(tensor.rank or 0)]
+    for other in others:
+        ident = other.ident if other.ident is not None else f"#{other.value}"
+        same = next((d for d in left if d.ident == ident), None)
+        if same is None:
+            break
+        left.remove(same)
+    else:
+        if tensor.rank is not None:
+            return left[0] if len(left) == 1 else product_of(left)
+    if total.value is not None and all(d.value is not None for d in others):
+        return Int(total.value // max(prod(d.value or 1 for d in others), 1), derived=True)
+    beside = prod(max(d.likely or 1, 1) for d in others)
+    return Int(derived=True, guess=None if total.likely is None else max(total.likely // beside, 1))
+
+
+def _flatten(tensor: Tensor, arguments: Arguments) -> Tensor:
+    first, last = arguments.get(0, "start_dim"), arguments.get(1, "end_dim")
+    rank = tensor.rank
+    start = 0 if first is None else first.value if isinstance(first, Int) else None
+    end = -1 if last is None else last.value if isinstance(last, Int) else None
+    if rank is None or start is None or end is None or not -rank <= start < rank or not -rank <= end < rank:
+        return Tensor(tensor.dtype)
+    dims = [extent(tensor, Int(a)) for a in range(rank)]
+    cut = slice(start % rank, end % rank + 1)
+    dims[cut] = [product_of(dims[cut])]
+    return tensor_of(tuple(dims), tensor.dtype)
+
+
+def _outer(tensor: Tensor, other: Value | None) -> Tensor:
+    if not isinstance(other, Tensor) or tensor.rank != 1 or other.rank != 1:
+        return Tensor(tensor.dtype)
+    same = tensor.dtype if tensor.dtype == other.dtype else None
+    return Tensor(same, 2, {0: extent(tensor, Int(0)), 1: extent(other, Int(0))})
 
 
 def _permute(tensor: Tensor, name: str, positional: tuple[Value, ...]) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import count
 from math import prod
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ferrotile.program.dtypes import DType
 from ferrotile.signatures.dtype_names import NAMES
-from ferrotile.signatures.values import ElementType, Int, Known, Sequence, Shape, Tensor, Value
+from ferrotile.signatures.values import ElementType, Int, Known, Sequence, Shape, Tensor, Term, Value
 
 _SERIAL = count()
 """Identities of extents that nothing names: compared and never shown, so their order does not matter."""
@@ -41,7 +41,10 @@ def tensor_of(dims: tuple[Int, ...] | None, dtype: DType | None) -> Tensor:
     seen: dict[int, int] = {}
     named: dict[int, Int] = {}
     for axis, dim in enumerate(dims):
-        if dim.ident is None and (dim.derived or dim.value is None):
+        whole = product(dim.terms) if dim.ident is None and dim.terms is not None and len(dim.terms) > 1 else None
+        if whole is not None:
+            dim = Int(dim.value, whole, dim.terms, True, dim.guess)
+        elif dim.ident is None and (dim.derived or dim.value is None):
             guess = _EXTENT if dim.guess is None else dim.guess
             dim = Int(dim.value, f"@{next(_SERIAL)}", dim.terms, True, guess)
         elif dim.ident is None and dim.value is not None:
@@ -108,14 +111,33 @@ def _guess(rank: int | None, axis: int) -> int:
     return _EXTENT if guesses is None else guesses[axis]
 
 
+def product(terms: Iterable[Term]) -> str | None:
+    """The identity of a product of whole extents: the same for the same factors in any order."""
+    factors: list[str] = []
+    for term in terms:
+        if term.tile != 1:
+            return None
+        extent = term.extent if isinstance(term.extent, str) else f"#{term.extent}"
+        factors.extend(extent[1:].split("*") if extent.startswith("*") else (extent,) if extent != "#1" else ())
+    if not factors:
+        return "#1"
+    return factors[0] if len(factors) == 1 else "*" + "*".join(sorted(factors))
+
+
+def product_of(dims: Iterable[Int]) -> Int:
+    """The product of extents, as one integer."""
+    dims = tuple(dims)
+    known = [d.value for d in dims if d.value is not None]
+    likely = [d.likely for d in dims if d.likely is not None]
+    value = prod(known) if len(known) == len(dims) else None
+    guess = prod(likely) if value is None and len(likely) == len(dims) else None
+    return Int(value, product(t for d in dims for t in d.as_terms() or ()), derived=True, guess=guess)
+
+
 def numel(tensor: Tensor) -> Int:
     """`tensor.numel()`."""
     if tensor.rank == 1:
         return extent(tensor, Int(0))
     if tensor.rank is None:
         return Int()
-    dims = [extent(tensor, Int(axis)) for axis in range(tensor.rank)]
-    known = [d.value for d in dims if d.value is not None]
-    likely = [d.likely for d in dims if d.likely is not None]
-    value = prod(known) if len(known) == len(dims) else None
-    return Int(value, derived=True, guess=prod(likely) if value is None and len(likely) == len(dims) else None)
+    return product_of(extent(tensor, Int(axis)) for axis in range(tensor.rank))

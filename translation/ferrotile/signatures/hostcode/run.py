@@ -115,7 +115,7 @@ class Run:
         if not isinstance(value, Int) or name == "_":
             return value
         if value.ident is not None:
-            if value.ident[0] in "#@":
+            if value.ident[0] in "#@*":
                 self.names.setdefault(value.ident, name)
             return value
         if value.terms is not None:
