@@ -8,7 +8,7 @@ STAMPS := .cache/stamps
 RUST   := $(shell find gpu_runner/host -name target -prune -o -name '*.rs' -print -o -name 'Cargo.*' -print 2>/dev/null)
 CLIENT := $(shell find vscode-client -name node_modules -prune -o -name '*.ts' -print -o -name 'package*.json' -print 2>/dev/null)
 
-.PHONY: demo test lint lint-python lint-rust lint-client format bench setup vsix clean
+.PHONY: demo test fuzz lint lint-python lint-rust lint-client format bench setup vsix clean
 
 demo: setup
 	@$(BIN)/ferrotile demo
@@ -34,6 +34,12 @@ format: $(STAMPS)/venv
 
 bench: setup $(STAMPS)/bench
 	@for b in benchmarks/bench_*.py; do $(BIN)/python $$b || exit 1; done
+
+# Random kernels through both compilers: make fuzz N=500 FROM=10000. Faults are kept, made short, in build/fuzz.
+N    ?= 100
+FROM ?= 0
+fuzz: setup
+	@$(BIN)/python tests/fuzz --seeds $(FROM):$$(($(FROM) + $(N)))
 
 setup: $(STAMPS)/host
 

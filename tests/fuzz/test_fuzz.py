@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
-from ferrotile.diagnostics.model import Severity
-from ferrotile.syntax.document import Document
-from ferrotile.syntax.module import parse_module
-from ferrotile.translate import translate_document
-from ferrotile_runner.rungs.subject import RungFailure, Subject
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
-from ferrotile_runner.verify import verify_kernels
+from judge import Fate, judge
 from kernels import file
 
 SEEDS = range(2000, 2040)
-TARGET = "sm_90"
 
 pytestmark = [pytest.mark.compilers, pytest.mark.timeout(300)]
 
@@ -32,24 +25,16 @@ def session() -> Iterator[Session]:
 
 
 def test_proved_or_refused_by_both(session: Session) -> None:
-    document = Document(file(SEEDS))
-    module = parse_module(document)
-    functions = {f.name: f for f in module.functions}
-    kernels = translate_document(document).kernels
-    assert [k.name for k in kernels] == [f"k{seed}" for seed in SEEDS]
-    wrong: dict[str, str] = {}
-    translated = [k for k in kernels if k.rust is not None]
-    for report in verify_kernels(document, translated, ("proved",), locate(), session=session):
-        result = report.rungs["proved"]
-        if result.status != "passed":
-            wrong[report.name] = f"{result.status}: {result.detail}"
-    for kernel in kernels:
-        if kernel.rust is None:
-            subject = Subject(document, module, functions[kernel.name], kernel, TARGET, threading.Event())
-            try:
-                session.python_code(subject)
-            except RungFailure:
-                continue
-            wrong[kernel.name] = "; ".join(d.message for d in kernel.diagnostics if d.severity is Severity.ERROR)
-    assert wrong == {}
-    assert len(translated) >= len(SEEDS) // 2
+    found = {j.name: j for j in judge(session, file(SEEDS), ("proved",))}
+    assert sorted(found) == sorted(f"k{seed}" for seed in SEEDS)
+    assert [j for j in found.values() if not j.fate.good] == []
+    assert sum(1 for j in found.values() if j.fate is Fate.AGREED) >= len(SEEDS) // 2
+
+
+def test_the_judge_tells_valid_kernels_from_invalid_ones(session: Session) -> None:
+    """Else the test above would be worth nothing."""
+    text = "import cuda.tile as ct\n\n# ferrotile: x: f32[N], y: f32[N], grid=(1,)\n@ct.kernel\ndef {}(x, y):\n    {}\n"
+    valid = text.format("valid", "ct.store(y, (0,), ct.load(x, (0,), (16,)))")
+    invalid = text.format("invalid", "ct.store(y, (0,), ct.load(x, (0,), (15,)))")
+    assert [j.fate for j in judge(session, valid, ("proved",))] == [Fate.AGREED]
+    assert [j.fate for j in judge(session, invalid, ("proved",))] == [Fate.REFUSED_BY_BOTH]
