@@ -79,6 +79,7 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
                 axes.add("xyz".index(words[0]))
             case "grid":
                 axis, factors = "xyz".index(words[0]), tuple(_grid_factor(part.strip()) for part in words[1].split("*"))
+                equal.update(_same(grid.get(axis, factors), factors))
                 grid[axis] = factors
                 grids.append((axis, factors))
             case "renamed" | "always":
@@ -89,6 +90,15 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
                 unread.append(hypothesis)
     read = (sizes, most, least, multiple, equal, frozenset(axes), grid, contiguous)
     return Facts(*read, open=tuple(unread), grids=tuple(grids))
+
+
+def _same(one: tuple[GridFactor, ...], other: tuple[GridFactor, ...]) -> dict[str, str]:
+    """Two extents that one axis of the grid covers in equal tiles: equal ones satisfy both facts."""
+    if len(one) == len(other) == 1 and one[0].tile == other[0].tile:
+        a, b = one[0].extent, other[0].extent
+        if isinstance(a, str) and isinstance(b, str) and a != b:
+            return {b: a}
+    return {}
 
 
 def _grid_factor(text: str) -> GridFactor:

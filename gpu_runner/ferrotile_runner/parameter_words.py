@@ -23,16 +23,18 @@ class Role(Enum):
 
 
 class ParameterWord(Struct, frozen=True):
-    """`axis` counts array axes, of `rank`; a partition's words are numbered through."""
+    """`axis` counts array axes, of `rank`; a partition's words are numbered through. `copy`: of a copy of the argument
+    that was made before the launch."""
 
     argument: str
     role: Role
     axis: int = 0
     rank: int = 0
+    copy: bool = False
 
 
-def _array(name: str, rank: int) -> Iterator[ParameterWord]:
-    yield ParameterWord(name, Role.POINTER, 0, rank)
+def _array(name: str, rank: int, copy: bool = False) -> Iterator[ParameterWord]:
+    yield ParameterWord(name, Role.POINTER, 0, rank, copy)
     yield from (ParameterWord(name, Role.EXTENT, axis, rank) for axis in range(rank))
     yield from (ParameterWord(name, Role.STRIDE, axis, rank) for axis in range(rank))
 
@@ -65,7 +67,8 @@ def _of_rust(parameter: RustParameter) -> Iterator[ParameterWord]:
             for axis in range(2 * parameter.rank):
                 yield ParameterWord(parameter.name, Role.PARTITION, axis, parameter.rank)
         case _:
-            yield from _array(parameter.name, parameter.rank)
+            copied = parameter.copy_of
+            yield from _array(copied or parameter.name, parameter.rank, copied is not None)
 
 
 def ranks(signature: Signature) -> Mapping[str, int]:

@@ -52,7 +52,8 @@ class _Piece(Struct, frozen=True):
 def slice_source(module: Module, kernel: FunctionSource) -> Slice:
     """The kernel, the helpers and module constants that it reaches by name, and its imports, in the file's
     order."""
-    needed = _reachable(module, kernel)
+    given = captures(module, kernel) if kernel.enclosing else {}
+    needed = _reachable(module, kernel, given)
     table = module.document.lines
     pieces: list[_Piece] = []
     defined: set[str] = set()
@@ -73,9 +74,9 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
         elif isinstance(statement, ast.ClassDef) and statement.name in needed:
             pieces.append(_class(table, module, statement))
             defined.add(statement.name)
-    for name, given in (captures(module, kernel) if kernel.enclosing else {}).items():
+    for name, text in given.items():
         if name in needed:
-            pieces.append(_Piece(table.line_of(kernel.item.span.start), given + "\n"))
+            pieces.append(_Piece(table.line_of(kernel.item.span.start), text + "\n"))
             defined.add(name)
     for name in needed | {kernel.node.name}:
         function = kernel if name == kernel.node.name else module.function(name)
@@ -93,7 +94,8 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
     return Slice(text, lines, missing)
 
 
-def _reachable(module: Module, kernel: FunctionSource) -> set[str]:
+def _reachable(module: Module, kernel: FunctionSource, given: Mapping[str, str]) -> set[str]:
+    """Names that the kernel reaches, also through what `given` defines around it."""
     needed: set[str] = {kernel.name} if kernel.name in module.constants else set()
     work: list[ast.AST] = [kernel.node, *(module.constants[name] for name in needed)]
     classes = {s.name: s for s in module.statements if isinstance(s, ast.ClassDef)}
@@ -103,7 +105,9 @@ def _reachable(module: Module, kernel: FunctionSource) -> set[str]:
         for name in {*_names(node, _blanked(module, node) | dropped), *members_in(module, node)} - needed:
             needed.add(name)
             function = module.function(name)
-            if function is not None:
+            if name in given:
+                work.extend(ast.parse(given[name]).body)
+            elif function is not None:
                 work.append(function.node)
             elif name in module.constants:
                 work.append(module.constants[name])

@@ -17,7 +17,7 @@ from pathlib import Path
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
 from judge import RUNGS, Fate, Judgement, judge
-from kernels import file, kernel
+from language import HEAD, file, kernel
 from minimise import minimise
 
 BATCH = 25
@@ -61,16 +61,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _keep(session: Session, judgement: Judgement, rungs: Sequence[str], folder: Path) -> None:
     """Write the kernel as short as it shows its fate."""
     seed = int(judgement.name.removeprefix("k"))
-    head = "import cuda.tile as ct\n\n"
 
     def shows(text: str) -> bool:
-        return [j.fate for j in judge(session, head + text, rungs)] == [judgement.fate]
+        return [j.fate for j in judge(session, HEAD + text, rungs)] == [judgement.fate]
 
     text = minimise(kernel(seed), shows)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{judgement.fate.name.lower()}_{seed}.py"
     detail = judgement.detail.replace("\n", "\n# ")
-    path.write_text(f"# Seed {seed}: {judgement.fate.value}. {detail}\n{head}{text}", encoding="utf-8")
+    path.write_text(f"# Seed {seed}: {judgement.fate.value}. {detail}\n{HEAD}{text}", encoding="utf-8")
     print(f"seed {seed}: {judgement.fate.value}: {path}", file=sys.stderr)
 
 

@@ -64,6 +64,7 @@ class Maker:
         self.scope: list[Made] = []
         self.count = 0
         self.indent = 1
+        self.tile: tuple[int, ...] = ()
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.indent + text)
@@ -304,7 +305,7 @@ class Maker:
     def kernel(self, name: str) -> str:
         """The kernel's text with its directive."""
         rank = self.random.choice([1, 2])
-        tile = {1: (16,), 2: (4, 8)}[rank]
+        tile = self.tile = {1: (16,), 2: (4, 8)}[rank]
         index = {1: "(i,)", 2: "(i, 0)"}[rank]
         symbols = {1: "N", 2: "M, N"}[rank]
         inputs = [self.random.choice([*FLOATS[:3], "float32", *INTEGERS, "int32"]) for _ in range(3)]

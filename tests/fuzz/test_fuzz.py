@@ -8,7 +8,7 @@ import pytest
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
 from judge import Fate, judge
-from kernels import file
+from language import file
 
 SEEDS = range(2000, 2040)
 

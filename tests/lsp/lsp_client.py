@@ -26,7 +26,7 @@ ENVIRONMENT = {
     **os.environ,
     "PYTHONPATH": os.pathsep.join(str(ROOT / p) for p in ("translation", "gpu_runner", "server")),
 }
-TIMEOUT_S = 60.0
+TIMEOUT_S = 180.0
 
 NEEDS = {
     types.WORKSPACE_CODE_LENS_REFRESH: "workspace.codeLens.refreshSupport",

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_server.py")))
 REAL = (sys.executable, "-m", "ferrotile_server.lsp")
-TIMEOUT_S = 60.0
+TIMEOUT_S = 180.0
 
 Message = dict[str, object]
 

@@ -81,7 +81,7 @@ async def test_a_kernel_is_proved_from_the_editor(real: StrictClient) -> None:
 
 async def _next_report(client: StrictClient, known: int) -> bool:
     """Wait until a work beyond the `known` ones says what it does."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while len(client.progress_reports) <= known or len(list(client.progress_reports.values())[-1]) < 2:
             await asyncio.sleep(0.01)
     return True

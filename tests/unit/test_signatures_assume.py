@@ -116,9 +116,9 @@ def test_every_assumption_is_told_and_the_fix_says_them_all() -> None:
         (["t = ct.load(x, (b,), (A,)) + ct.load(x, (b,), (B,))", "ct.store(x, (b,), t)"],
          "x: f32*[D0], A=64*, B=32*", "A=64*, B=64*", "64 is assumed"),
         # a type that the other operand has
-        (["t = ct.full((A, A), 1.0, ct.float16)", "u = ct.load(x, (b, 0), (A, B))",
+        (["t = ct.full((A, A), 1.0, ct.bfloat16)", "u = ct.load(x, (b, 0), (A, B))",
           "ct.store(x, (b, 0), ct.mma(t, u, ct.zeros((A, B), ct.float32)).astype(x.dtype))"],
-         "x: f32*[D0, D1], A=64*, B=32*", "x: f16*[D0, D1], A=64*, B=32*", "not valid with another one"),
+         "x: f16*[D0, D1], A=64*, B=32*", "x: bf16*[D0, D1], A=64*, B=32*", "not valid with another one"),
     ],
 )  # fmt: skip
 def test_other_assumptions_are_tried_where_the_kernel_is_not_valid(

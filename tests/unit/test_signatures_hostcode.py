@@ -168,7 +168,7 @@ def f(x: torch.Tensor):
         ("x.long() * 2", "i64[M, N]"),
         ("x.int().cumsum(0)", "f32*[M, N]"),
         ("x.float().softmax(-1)", "f32[M, N]"),
-        ("x + x[:1]", "f16[D0, N]"),
+        ("x + x[:1]", "f16[M, N]"),
         ("x[None].squeeze(0)", "f16[M, N]"),
         ("x.unsqueeze(0).flatten()", "f16[D0]"),
         ("x.T", "f16[N, M]"),

@@ -1,7 +1,8 @@
 """Type parameters for arrays whose element type nothing gives: one Rust entry for f16, bf16 and f32.
 
-A kernel is generic only where that is a fact and no hope: it is translated once for each instance, with every such
-array's type marked as a variable, and the texts must be equal byte for byte. Whatever asks which type it is
+A kernel is generic only where that is a fact and no hope: it is translated with every such array's type marked as a
+variable, which notes whether anything looked at the instance. Where something did, it is translated once for each
+instance, and the texts must be equal byte for byte. Whatever asks which type it is
 (`x.dtype == ct.float16`, two variables that meet in one operation) ends the attempt or makes the two variables one.
 """
 
@@ -14,7 +15,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from ferrotile.passes.uses import operations
-from ferrotile.program.dtypes import BF16, F16, F32, DType, DTypeVariableError, Kind
+from ferrotile.program.dtypes import BF16, F16, F32, DType, DTypeVariableError, Kind, TypeVariable
 from ferrotile.program.ir import Program
 from ferrotile.program.types import TileType
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, Signature, Source
@@ -64,13 +65,16 @@ def _attempt(
     signature: Signature, groups: Mapping[str, str], translate: Callable[[Signature], tuple[str, Result] | None]
 ) -> tuple[Signature, Result] | None:
     first: tuple[Signature, str, Result] | None = None
+    asked: set[str] = set()
     for chosen in _instances(len(set(groups.values()))):
-        instance = _instance(signature, groups, chosen)
+        instance = _instance(signature, groups, chosen, asked)
         found = translate(instance)
         if found is None:
             return None
         if first is None:
             first = instance, *found
+            if not asked:
+                break
         elif first[1] != found[0]:
             return None
     return None if first is None else (first[0], first[2])
@@ -93,9 +97,11 @@ def _names(signature: Signature, groups: Mapping[str, str]) -> dict[str, str]:
     return dict(zip(dict.fromkeys(groups.values()), free, strict=False))
 
 
-def _instance(signature: Signature, groups: Mapping[str, str], chosen: tuple[DType, ...]) -> Signature:
+def _instance(
+    signature: Signature, groups: Mapping[str, str], chosen: tuple[DType, ...], asked: set[str]
+) -> Signature:
     names = _names(signature, groups)
-    types = {g: replace(d, variable=names[g]) for g, d in zip(names, chosen, strict=True)}
+    types = {g: TypeVariable(d.name, d.kind, d.bits, names[g], asked) for g, d in zip(names, chosen, strict=True)}
     return replace(
         signature,
         arguments=tuple(

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ferrotile.program.dtypes import DType
-from ferrotile.program.ir import Program, Value
+from ferrotile.program.ir import For, If, Loop, Operation, Program, Terminator, Value
 from ferrotile.rust.emit import Emitted
 from ferrotile.signatures.launch import Launches
 from ferrotile.signatures.model import Signature
@@ -58,14 +58,15 @@ class Shift:
         return self._moved(value)  # type: ignore[return-value]
 
     def _moved(self, value: object) -> object:
-        if isinstance(value, Span):
-            return self._span(value)
-        if isinstance(value, tuple):
-            moved = tuple([self._moved(v) for v in value])
-            return value if all(map(is_, moved, value)) else moved
-        names = self._names.get(type(value))
+        kind = type(value)
+        if kind is Span:
+            return self._span(value)  # type: ignore[arg-type]
+        if kind is tuple:
+            moved = tuple([self._moved(v) for v in value])  # type: ignore[attr-defined]
+            return value if all(map(is_, moved, value)) else moved  # type: ignore[call-overload]
+        names = self._names.get(kind)
         if names is None:
-            names = self._names[type(value)] = _field_names(value)
+            names = self._names[kind] = _field_names(value)
         changed = {}
         for name in names:
             old = getattr(value, name)
@@ -90,10 +91,16 @@ class Shift:
         return span if not delta else Span(span.start + delta, span.end + delta)
 
 
+_PLAIN = frozenset(("attributes", "operands", "results", "initial", "arguments", "values"))
+"""Fields of statements and terminators that hold values and numbers only: most of a program, and without a place."""
+
+
 def _field_names(value: object) -> tuple[str, ...]:
     """The fields that can hold a span."""
     if not isinstance(value, Struct) or isinstance(value, (Value, DType)):
         return ()
+    if isinstance(value, (Operation, If, For, Loop, Terminator)):
+        return tuple(n for n in value.__struct_fields__ if n not in _PLAIN)
     return value.__struct_fields__
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ferrotile.comments import Comments, comments_of
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.frontends.cutile.discover import KERNEL, find_kernels
 from ferrotile.frontends.cutile.lint import Finding
@@ -158,7 +159,7 @@ class _Lowering:
     """The front end on one kernel: each signature once, and what holds for all of them once."""
 
     def __init__(self, module: Module, source: FunctionSource) -> None:
-        self._module, self.source = module, source
+        self.module, self.source = module, source
         self._syntax: dict[int, list[Finding]] = {}
         self._done: list[tuple[Signature, Lowered]] = []
 
@@ -166,7 +167,7 @@ class _Lowering:
         """The kernel program; may raise `DTypeVariableError`."""
         found = next((lowered for known, lowered in self._done if known is signature), None)
         if found is None:
-            found = lower_kernel(self._module, self.source, signature, self._syntax)
+            found = lower_kernel(self.module, self.source, signature, self._syntax)
             self._done.append((signature, found))
         return found
 
@@ -189,7 +190,7 @@ def _one(
         start = replace(start, program=lowered.program, diagnostics=(*start.diagnostics, *lowered.diagnostics))
         if lowered.program is None or any(d.severity is Severity.ERROR for d in lowered.diagnostics):
             return start, None
-        comments = _comments(document, source)
+        comments = comments_of(document, lowering.module, source, lowered.program)
         generic = _generic(lowering, signature, options, comments, before)
         return generic or translate_program(lowered.program, signature, options, comments, start)
     except Exception:
@@ -200,7 +201,7 @@ def _generic(
     lowering: _Lowering,
     signature: Signature,
     options: Options,
-    comments: Sequence[tuple[Span, str]],
+    comments: Comments,
     start: KernelTranslation,
 ) -> tuple[KernelTranslation, Emitted] | None:
     """The kernel with type parameters for arrays of unknown element type, where it is the same for all of them."""
@@ -234,23 +235,11 @@ def _generic(
     return replace(kernel, diagnostics=kept), text
 
 
-def _comments(document: Document, source: FunctionSource) -> list[tuple[Span, str]]:
-    """The kernel's comments; one at the end of a line moves to the line's first character."""
-    found = []
-    for comment in document.comments:
-        if source.span.touches(comment.span):
-            line = max(document.data.rfind(end, 0, comment.span.start) for end in (b"\n", b"\r")) + 1
-            before = document.data[line : comment.span.start]
-            first = line + len(before) - len(before.lstrip())
-            found.append((Span(first, comment.span.end) if before.strip() else comment.span, comment.text))
-    return found
-
-
 def translate_program(
     program: Program,
     signature: Signature,
     options: Options,
-    comments: Sequence[tuple[Span, str]],
+    comments: Comments,
     start: KernelTranslation,
     named: frozenset[int] = frozenset(),
 ) -> tuple[KernelTranslation, Emitted | None]:

@@ -31,7 +31,8 @@ class UnsafeCount(Struct, frozen=True):
 class RustParameter(Struct, frozen=True):
     """How an entry's parameter looks to the JIT and the launcher. `kind`: tensor, tensor_mut, scalar.
     `strides`: 1 where static, -1 where run-time; `tile`: the partition shape of a tensor_mut; `rust`: its name in
-    Rust, where the Python's is none there."""
+    Rust, where the Python's is none there. `copy_of`: the launcher passes a copy of this array, made before the
+    launch."""
 
     name: str
     kind: str
@@ -39,6 +40,7 @@ class RustParameter(Struct, frozen=True):
     strides: tuple[int, ...] = ()
     tile: tuple[int, ...] = ()
     rust: str | None = None
+    copy_of: str | None = None
 
 
 class Entry(Struct, frozen=True):

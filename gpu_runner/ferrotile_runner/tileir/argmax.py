@@ -6,6 +6,7 @@ always with `propagate_nan`; where all lanes are NaN it is 0.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from ferrotile_runner.tileir import shapes
@@ -29,22 +30,28 @@ def of_pair(rewriter: Rewriter, made: Term) -> Term | None:
     values, ranks, best, index = made.args
     if ranks is not _ranks(rewriter, values, place) or identities[1] != 0:
         return None
-    for function in ("max", "min"):
-        for propagate in (False, True):
-            wanted = _pair_body(rewriter, values.element, function, propagate)
-            if (best, index) == wanted and identities[0] in _identities(values.element, function):
-                rewriter.store.lemma(LEMMA)
-                data = (function, propagate, place)
-                return rewriter.store.term("arg", data, (values,), made.shape, "i32")
+    for function, sign, propagate in product(("max", "min"), _signs(values.element), (False, True)):
+        wanted = _pair_body(rewriter, values.element, function, sign, propagate)
+        if (best, index) == wanted and identities[0] == _identity(values.element, function, sign):
+            rewriter.store.lemma(LEMMA)
+            data = (function, sign, propagate, place)
+            return rewriter.store.term("arg", data, (values,), made.shape, "i32")
     return None
 
 
-def _identities(element: str, function: str) -> tuple[int, ...]:
-    if is_integer(element):
-        low, high = -(1 << (int(element[1:]) - 1)), (1 << (int(element[1:]) - 1)) - 1
-        return (low, 0) if function == "max" else (high, -1)
-    bits = special("neg_inf" if function == "max" else "pos_inf", element)
-    return () if bits is None else (bits,)
+def _signs(element: str) -> tuple[str, ...]:
+    """How values are compared; floats in one way only."""
+    return ("signed", "unsigned") if is_integer(element) else ("",)
+
+
+def _identity(element: str, function: str, sign: str) -> int | None:
+    """The number that no lane is behind, as a signed one; the bits of a float."""
+    if not is_integer(element):
+        return special("neg_inf" if function == "max" else "pos_inf", element)
+    half = 1 << (int(element[1:]) - 1)
+    if sign == "unsigned":
+        return 0 if function == "max" else -1
+    return -half if function == "max" else half - 1
 
 
 def _ranks(rewriter: Rewriter, values: Term, place: int) -> Term:
@@ -54,7 +61,7 @@ def _ranks(rewriter: Rewriter, values: Term, place: int) -> Term:
     return shapes.sink(rewriter, iota, values.shape, axes)
 
 
-def _pair_body(rewriter: Rewriter, element: str, function: str, propagate: bool) -> tuple[Term, Term]:
+def _pair_body(rewriter: Rewriter, element: str, function: str, sign: str, propagate: bool) -> tuple[Term, Term]:
     """The region of the two-operand reduction, as cuTile Python writes it, over its bound variables."""
     store = rewriter.store
     a, b = (store.term("bound", place, (), (), element) for place in (0, 1))
@@ -65,7 +72,7 @@ def _pair_body(rewriter: Rewriter, element: str, function: str, propagate: bool)
 
     first = make("cmpi", "less_than signed", i, j)
     if is_integer(element):
-        order = "greater_than signed" if function == "max" else "less_than signed"
+        order = f"greater_than {sign}" if function == "max" else f"less_than {sign}"
         better, same = make("cmpi", order, a, b), make("cmpi", "equal signed", a, b)
     else:
         order = "greater_than ordered" if function == "max" else "less_than ordered"
@@ -126,22 +133,25 @@ def _of_least(rewriter: Rewriter, least: Term, propagate: bool) -> Term | None:
     if not (flags.is_op("cmpi", wanted) or flags.is_op("cmpf", wanted)):
         return None
     for values, extreme in (flags.args, (flags.args[1], flags.args[0])):
-        function = _extreme_of(rewriter, values, extreme, place)
-        if function is not None:
+        extremity = _extreme_of(rewriter, values, extreme, place)
+        if extremity is not None:
             rewriter.store.lemma(LEMMA)
-            data = (function, propagate, place)
-            made = rewriter.store.term("arg", data, (_plain(values),), squeeze(least.shape), "i32")
+            plain, sign = _plain(values, extremity[1])
+            data = (extremity[0], sign, propagate, place)
+            made = rewriter.store.term("arg", data, (plain,), squeeze(least.shape), "i32")
             return shapes.reshape(rewriter, made, least.shape)
     return None
 
 
-def _plain(values: Term) -> Term:
-    """A sign extension keeps order and ties."""
-    return values.args[0] if values.is_op("exti", "signed") else values
+def _plain(values: Term, sign: str) -> tuple[Term, str]:
+    """Extensions keep order and ties; numbers that an unsigned one makes are not negative."""
+    if values.is_op("exti", "unsigned"):
+        return values.args[0], "unsigned"
+    return (values.args[0], sign) if values.is_op("exti", sign) else (values, sign)
 
 
-def _extreme_of(rewriter: Rewriter, values: Term, extreme: Term, place: int) -> str | None:
-    """Whether `extreme` is the largest or least of `values` along an axis, on every lane of it."""
+def _extreme_of(rewriter: Rewriter, values: Term, extreme: Term, place: int) -> tuple[str, str] | None:
+    """Whether `extreme` is the largest or least of `values` along an axis, on every lane of it; by which order."""
     if extreme.op != "map" or not isinstance(extreme.data, tuple):
         return None
     wanted = iter(range(len(values.shape)))
@@ -155,11 +165,11 @@ def _extreme_of(rewriter: Rewriter, values: Term, extreme: Term, place: int) -> 
     a, b = (rewriter.store.term("bound", n, (), (), element) for n in (0, 1))
     if count != 1 or where != place:
         return None
-    for function in ("max", "min"):
+    for function, sign in product(("max", "min"), _signs(element)):
         op = f"{function}i" if is_integer(element) else f"{function}f"
-        body = rewriter.make(op, "signed" if is_integer(element) else "", (a, b), (), element)
-        if reduced.args[-1] is body and identities[0] in _identities(element, function)[:1]:
-            return function
+        body = rewriter.make(op, sign, (a, b), (), element)
+        if reduced.args[-1] is body and identities[0] == _identity(element, function, sign):
+            return function, sign
     return None
 
 
@@ -169,11 +179,11 @@ def _with_nan(rewriter: Rewriter, plain: Term, least: Term) -> Term | None:
     if found is None or not isinstance(plain.data, tuple):
         return None
     flags, place = found
-    function, _, axis = plain.data
+    function, sign, _, axis = plain.data
     values = plain.args[0]
     if place != axis or flags.op != "cmpf" or flags.args != (values, values):
         return None
     if flags.data not in {"not_equal unordered"}:
         return None
-    made = rewriter.store.term("arg", (function, True, axis), (values,), squeeze(least.shape), "i32")
+    made = rewriter.store.term("arg", (function, sign, True, axis), (values,), squeeze(least.shape), "i32")
     return shapes.reshape(rewriter, made, least.shape)

@@ -76,10 +76,10 @@ def _range(operand: Term, unsigned: bool) -> tuple[int, int]:
 
 
 def extreme(rules: Rules, term: Term) -> Term:
-    """An integer reduction to the least or greatest lane: an identity that no lane passes is the type's last number;
-    of values extended alike it is the extension of the narrow extreme (T8)."""
+    """An integer reduction or scan to the least or greatest lane: an identity that no lane passes is the type's last
+    number; of values extended alike it is the extension of the narrow extreme (T8)."""
     parts = _parts(term)
-    if parts is None or term.op != "reduce" or not is_integer(term.element):
+    if parts is None or not is_integer(term.element):
         return term
     _, _, identity, operand, body = parts
     lanes = {_bound(rules, 0, term.element), _bound(rules, 1, term.element)}
@@ -98,7 +98,7 @@ def extreme(rules: Rules, term: Term) -> Term:
             pair = (_bound(rules, 0, narrow.element), _bound(rules, 1, narrow.element))
             inner = rules.make(body.op, "unsigned" if zeros else "signed", pair, (), narrow.element)
             data = (*term.data[:2], (0,), *term.data[3:]) if isinstance(term.data, tuple) else ()
-            made = rules.store.term("reduce", data, (narrow, inner), term.shape, narrow.element)
+            made = rules.store.term(term.op, data, (narrow, inner), term.shape, narrow.element)
             made = _with_last(rules, made, inner, zeros)
             return rules.make("exti", str(operand.data), (made,), term.shape, term.element)
     return _with_last(rules, term, body, unsigned)
@@ -143,7 +143,7 @@ def _under(rules: Rules, term: Term, element: str, there: Callable[[Term], Term]
     if start is None:
         raise ValueError("an identity without a value")
     inner = back(_substituted(rules, body, seen.element, element, there))
-    made = _remade(rules, seen, start, back(operand), inner)
+    made = extreme(rules, _remade(rules, seen, start, back(operand), inner))
     axes = term.data
     return shapes.sink(rules, made, term.shape, axes) if term.op == "map" and isinstance(axes, tuple) else made
 

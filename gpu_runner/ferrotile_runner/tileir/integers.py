@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from ferrotile_runner.tileir.index_arithmetic import Needs, needs
 from ferrotile_runner.tileir.terms import Shape, Store, Term, value_of, wrap
 
 Monomial = tuple[Term, ...]
 Polynomial = dict[Monomial, int]
-OVERFLOW = "index arithmetic does not overflow"
-LOOPS_OVERFLOW = "index arithmetic does not overflow in loops as long as arrays say"
 
 
 class Facts(Struct):
@@ -37,42 +36,14 @@ class Arithmetic(Struct):
 
     store: Store
     facts: Facts
-    indices: dict[Term, int] = field(default_factory=dict)
-    """See `index_kind`."""
+    indices: dict[Term, Needs | None] = field(default_factory=dict)
+    """What `needs` has found."""
 
     def no_overflow(self, term: Term) -> bool:
         """H6, which speaks of index arithmetic alone: a launcher cannot bound what arrays hold. Of loops that run as
-        long as an array says it is a hypothesis of its own."""
-        kind = self.index_kind(term) if self.facts.no_overflow else 0
-        return bool(kind) and self.store.use(OVERFLOW if kind == 2 else LOOPS_OVERFLOW)
-
-    def index_kind(self, t: Term) -> int:
-        """2 where the value is made of the launch's words, block ids, lanes and loop variables only, or kept between
-        two such values; 1 where the end of a loop is of another kind; else 0."""
-        known = self.indices.get(t)
-        if known is None:
-            known = self.indices[t] = self._index_kind(t)
-        return known
-
-    def _index_kind(self, t: Term) -> int:
-        match t.op:
-            case "const" | "bid" | "grid" | "iota" | "fresh":
-                return 2
-            case "param":
-                return 2 * (t.element[0] != "p")
-            case "maxi" if not t.data:  # max(min(x, a), b), with any x
-                low = [kind for arg in t.args if (kind := self.index_kind(arg))]
-                high = [max(map(self.index_kind, arg.args)) for arg in t.args if arg.op == "mini"]
-                return min(low) if len(low) == len(t.args) else min(*low, *high) if low and high else 0
-            case "iv":
-                lower, upper, step = map(self.index_kind, t.args)
-                return min(lower, step, max(upper, 1))
-            case "poly" | "div" | "cdiv" | "mini" | "maxi" | "exti" | "map" | "tiles" | "divi" | "remi":
-                return min(map(self.index_kind, t.args), default=2)
-            case "select":
-                return min(map(self.index_kind, t.args[1:]))
-            case _:
-                return 0
+        long as an array says, and of scalars, these are hypotheses of their own."""
+        found = needs(term, self.indices) if self.facts.no_overflow else None
+        return found is not None and all(map(self.store.use, sorted(found)))
 
     def polynomial(self, term: Term) -> Polynomial:
         """`term` as a polynomial; a term of another kind is a monomial of its own."""
@@ -232,6 +203,8 @@ class Arithmetic(Struct):
             return self.facts.positive_extents and self.store.use("extents >= 1")
         if t.op == "cdiv":
             return self.positive(t.args[0]) and self.positive(t.args[1])
+        if t.op == "map" or (t.op == "exti" and t.data == "signed"):
+            return self.positive(t.args[0])
         if t.op == "grid":
             return True
         if t.op == "mini":
@@ -277,6 +250,11 @@ class Arithmetic(Struct):
         match t.op:
             case "iota":
                 return t.shape[0] - 1
+            case "bid":
+                tops = [top - 1 for bound in self.upper_bounds(t) if (top := value_of(bound)) is not None]
+                if tops:
+                    self.store.use("block ids are below the grid's size")
+                return min(tops, default=None)
             case "map":
                 return self.maximum(t.args[0])
             case "exti" if t.data == "signed":
@@ -350,6 +328,13 @@ class Arithmetic(Struct):
     def is_zero_below(self, a: Term, b: Term) -> bool:
         return value_of(a) == 0 and self.positive(b)
 
+    def is_no_more(self, a: Term, b: Term) -> bool:
+        """a <= b for sure. Where a < b + 1 holds, b + 1 has not wrapped."""
+        known, top = value_of(b), self.maximum(a) if self.nonnegative(a) else None
+        if known is not None and top is not None and top <= known:
+            return True
+        return self.is_below(a, self.add(b, self.store.const(1, b.shape, b.element)))
+
     def is_below(self, a: Term, b: Term) -> bool:
         """a < b for sure: constants, listed facts, loop variables, remainders."""
         x, y = value_of(a), value_of(b)
@@ -366,9 +351,10 @@ class Arithmetic(Struct):
             return all(self.is_below(arg, b) or self.is_zero_below(arg, b) for arg in a.args)
         if a.op == "mini":
             return (all if a.data else any)(self.is_below(arg, b) for arg in a.args)
-        gap = value_of(self.subtract(b, a))
-        if gap is not None and gap > 0 and self.nonnegative(b):  # b - gap cannot wrap
-            return True
+        for least, known in ((1, a), *((0, bound) for bound in self.upper_bounds(a))):
+            gap = value_of(self.subtract(b, known)) if b.element == known.element else None
+            if gap is not None and gap >= least and self.nonnegative(b):  # b - gap cannot wrap
+                return known is a or a.op != "bid" or self.store.use("block ids are below the grid's size")
         return False
 
 

@@ -32,7 +32,7 @@ def run(program: Program, operation: Operation) -> None:
         single.once(program, operation)
         return
     loop = Loop(program, operation)
-    few = stretches.trips(loop.bounds) if loop.bounds else None
+    few = stretches.trips(program.rewriter, loop.bounds) if loop.bounds else None
     if few is None:
         loop.run()
     else:
@@ -70,7 +70,7 @@ class Loop:
 
     def part(self, part: Part) -> Term:
         """Runs a stretch of the same loop; when it stopped early."""
-        few = stretches.trips(part.bounds) if part.bounds else None
+        few = stretches.trips(self.program.rewriter, part.bounds) if part.bounds else None
         if few is not None:
             self.given = {*self.slots}
             return stretches.few(self, part, few)

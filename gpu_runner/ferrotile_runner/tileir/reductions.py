@@ -46,6 +46,7 @@ def reduction(program: Program, operation: Operation) -> None:
             first = tuple(shapes.permute(rewriter, lane, order) for lane in flat)
             data = (0, *data[1:])
             scanned = store.term("scan", data, (*first, *body), first[0].shape, operand.element)
+            scanned = combining.extreme(rewriter, scanned)
             back = tuple(order.index(axis) for axis in range(len(order)))
             made = shapes.permute(rewriter, scanned, back)
             program.bind(operation, result, shapes.reshape(rewriter, made, result.type.shape))

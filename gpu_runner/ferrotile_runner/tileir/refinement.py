@@ -17,6 +17,8 @@ from ferrotile_runner.tileir.terms import Term, subterms
 from ferrotile_runner.tileir.trace import Fact
 from ferrotile_runner.tileir.words import Pair, differ, show
 
+PRINTS = "prints stay in the order of the program, which the Rust states by no token"
+
 
 class Difference(Struct, frozen=True):
     """What differs, in words; locations are those of the nearest operation that has one."""
@@ -114,6 +116,9 @@ def _order(rewriter: Rewriter, sides: Sides, shared: frozenset[Term]) -> str:
         (ordered if pair.ordered else free).add(pair.key)
     for pair in conflicts(rewriter, right.accesses, right.carried, shared):
         if pair.ordered or (pair.key in free and pair.key not in ordered):
+            continue
+        if pair.earlier.kind == pair.later.kind == "print":
+            rewriter.store.use(PRINTS)
             continue
         later = " in a later iteration" if pair.across_rounds else ""
         where = "" if pair.earlier.base is pair.later.base else f" of {show(pair.later.base)}"

@@ -132,6 +132,8 @@ class Rewriter(Struct):
                 return known if op == "mini" else other
             if limit == 0 and self.integers.nonnegative(other):
                 return known if op == "mini" else other
+            if limit != 1 and self.integers.is_no_more(other, known):  # min(a mod c, 1) belongs to `cdiv`
+                return other if op == "mini" else known
         return self.store.term(op, "", by_number(args), shape, element)
 
     # comparison

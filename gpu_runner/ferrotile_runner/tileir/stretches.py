@@ -15,6 +15,7 @@ from ferrotile_runner.tileir import branches, exits, shapes, single
 from ferrotile_runner.tileir.counting import Counter, is_invariant
 from ferrotile_runner.tileir.memory import Before
 from ferrotile_runner.tileir.model import TokenType
+from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, value_of
 
 if TYPE_CHECKING:
@@ -114,12 +115,16 @@ def unless(loop: Loop, stopped: Term, part: Part) -> None:
             program.values[result.number] = value
 
 
-def trips(bounds: Bounds) -> int | None:
-    """0 or 1 where constants allow no more."""
+def trips(rewriter: Rewriter, bounds: Bounds) -> int | None:
+    """0 or 1 where no more can be: by constants, or since the end is not behind the start."""
     a, b, c = (value_of(bound) for bound in bounds)
-    if a is None or b is None or c is None or c <= 0:
+    if a is not None and b is not None and c is not None and c > 0:
+        return 0 if a >= b else 1 if b <= a + c else None
+    lower, upper, step = bounds
+    if not (rewriter.integers.positive(step) or step.op == "grid"):
         return None
-    return 0 if a >= b else 1 if b <= a + c else None
+    empty = rewriter.decided("less_than_or_equal", upper, lower) is True or rewriter.integers.is_below(upper, lower)
+    return 0 if empty else None
 
 
 def few(loop: Loop, part: Part, count: int) -> Term:

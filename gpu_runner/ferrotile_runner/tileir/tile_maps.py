@@ -32,9 +32,10 @@ def visits_once(rewriter: Rewriter, access: Access, induction: Term, varies: Cal
         if any(fixed(integers.subtract(place, value)) for place in alike):
             return True
         for quotient in quotients if deep else ():  # value = quotient * size + rest
-            if quotient.args[0] is value and fixed(quotient.args[1]) and determined(quotient, deep - 1):
-                if determined(integers.subtract(value, integers.multiply(quotient, quotient.args[1])), deep - 1):
-                    return True
+            top, size = quotient.args
+            rest = integers.subtract(top, integers.multiply(quotient, size))
+            if top is value and fixed(size) and determined(quotient, deep - 1) and determined(rest, deep - 1):
+                return True
         return counts and integers.nonnegative(value) and any(mapped(value, *pair) for pair in permutations(moving, 2))
 
     def mapped(value: Term, first: int, second: int) -> bool:

@@ -8,17 +8,20 @@ from ferrotile.passes.space import Space
 from ferrotile.passes.uses import array_of
 from ferrotile.program.ir import Operation, Program, Value
 from ferrotile.program.types import ViewType
-from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, Signature
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, ScalarArgument, Signature
 
 Extent = str | int
 
 
 class Counts:
-    """Reads counts of one program under one signature. An extent that a constant names is that constant's value."""
+    """Reads counts of one program under one signature. An extent that a constant names is that constant's value.
+    `safe`: launch facts are worth more than speed, for the sake of a form without `unsafe`."""
 
-    def __init__(self, program: Program, signature: Signature, space: Space) -> None:
+    def __init__(self, program: Program, signature: Signature, space: Space, safe: bool = False) -> None:
+        self.safe = safe
         self._space = space
         self._names = {p.value.id: p.name for p in program.parameters}
+        self._scalars = {a.name: a.extent for a in signature.arguments if isinstance(a, ScalarArgument)}
         self._extents = {a.name: a.extents for a in signature.arguments if isinstance(a, ArrayArgument)}
         self._constants: Mapping[str, int] = {
             a.name: a.value
@@ -47,6 +50,9 @@ class Counts:
         if known is not None:
             return GridFactor(known)
         source = self._space.defined.get(value.id)
+        if source is None:
+            passed = self._scalars.get(self._names.get(value.id, ""))
+            return None if passed is None else self.factor(passed, 1)
         if not isinstance(source, Operation):
             return None
         match source.opcode:
@@ -58,9 +64,26 @@ class Counts:
                 if inner is None or inner.tile != 1 or tile is None:
                     return None
                 return self.factor(inner.extent, tile)
+            case "divi":
+                return self._rounded_up(source)
             case "num_tiles":
                 return self._view_tiles(source)
         return None
+
+    def _rounded_up(self, source: Operation) -> GridFactor | None:
+        """`(n + tile - 1) // tile` of an extent n, which is at least 1."""
+        tile = self._space.form(source.operands[1]).known
+        total = self._space.form(source.operands[0])
+        if tile is None or tile < 1 or len(total.terms) != 1 or total.terms[0][1] != 1 or total.constant != tile - 1:
+            return None
+        symbol = total.terms[0][0]
+        inner = self._space.source(symbol)
+        if inner is None and symbol.startswith("v"):
+            passed = self._scalars.get(self._names.get(int(symbol[1:]), ""))
+            extent = None if passed is None else self.factor(passed, 1)
+        else:
+            extent = self.of(inner.result) if isinstance(inner, Operation) and len(inner.results) == 1 else None
+        return self.factor(extent.extent, tile) if extent is not None and extent.tile == 1 else None
 
     def own(self, name: str, axis: int, rank: int, tile: int) -> tuple[GridFactor, ...]:
         """The tiles along an axis of an array that the Rust sees with `rank` axes: the leading ones are merged."""

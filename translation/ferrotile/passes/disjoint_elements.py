@@ -42,6 +42,12 @@ def exclusive(space: Space, accesses: Sequence[Access]) -> bool:
     )
 
 
+def element_forms(space: Space, access: Access) -> tuple[tuple[Affine, ...], Mapping[str, int]]:
+    """The index of a gather or scatter, a form an axis, and the extents of its lanes."""
+    found = _elements(space, access)
+    return found.index, found.lanes
+
+
 def element_strides(space: Space, accesses: Sequence[Access]) -> dict[int, int]:
     """What the grid's axes would have to be for the scatters to be one to one."""
     found: dict[int, int] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import ArrayType, Shape, Size, TileType
 
@@ -26,6 +27,12 @@ class ElementAccess(Struct, frozen=True):
     shape: Shape
     linear: bool
     bounds: bool
+
+    @property
+    def result_dtype(self) -> DType:
+        """The element type of the array, and of what is read from it."""
+        assert isinstance(self.array.type, ArrayType)
+        return self.array.type.dtype
 
     @property
     def rank(self) -> int:

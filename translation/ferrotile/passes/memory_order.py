@@ -55,7 +55,8 @@ def _distinct_trips(access: Access) -> bool:
     """Whether an access stores a different tile on every trip of the loops around it, or runs at most once."""
     if access.view is None:
         return not any(hasattr(p, "arguments") for p in access.path)
-    symbols = {form.terms[0][0] for form in access.index if len(form.terms) == 1}
+    within = [[s for s, _ in form.terms if not s.startswith("bid")] for form in access.index]
+    symbols = {own[0] for own in within if len(own) == 1}
     for statement in access.path:
         if isinstance(statement, For):
             if f"v{statement.variable.id}" not in symbols:
@@ -71,7 +72,7 @@ def _disjoint(stores: Sequence[Access]) -> bool:
         return False
     for i, a in enumerate(stores):
         for b in stores[:i]:
-            if _exclusive(a, b):
+            if exclusive_arms(a, b):
                 continue
             if a.view is None or b.view is None or a.view.tile != b.view.tile:
                 return False
@@ -81,7 +82,7 @@ def _disjoint(stores: Sequence[Access]) -> bool:
     return True
 
 
-def _exclusive(a: Access, b: Access) -> bool:
+def exclusive_arms(a: Access, b: Access) -> bool:
     """Whether two accesses are in different arms of a branch that a block takes once."""
     for p, q in zip(a.path, b.path, strict=False):
         if p is not q or not isinstance(p, If):

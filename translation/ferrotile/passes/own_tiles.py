@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.space import Space, one_block
 from ferrotile.program.ir import For, Loop
 from ferrotile.program.types import Size
-from ferrotile.signatures.model import Signature
+from ferrotile.signatures.model import GridFactor, Signature
 
 MAX_OWNED_RANK = 3
 _AXES = "xyz"
@@ -71,7 +72,7 @@ def own_tiles(
         return "it is read and written at several tiles"
     if len(own) > len(stores) and any(a.index != stores[0].index for a in own):
         return "it is read and written at several tiles"
-    trouble = _other_axes(axes, signature, space, hypotheses)
+    trouble = _other_axes(axes, signature, space, counts, hypotheses)
     if trouble is not None:
         return trouble
     tile = tuple(s if a.count == 1 else Size(a.count * s.value) for a, s in zip(axes, view.tile, strict=True))
@@ -173,27 +174,57 @@ def _fits(
     if given is None:
         hypotheses.append(f"{grid} = {product(want)}")
         return None
-    if given == want:
-        return None
-    if len(given) != 1 or len(want) != 1:
+    facts = equal_counts(given, want, counts.safe)
+    if facts is None:
         return f"{grid} is {product(given)}, not {product(want)}"
-    (factor,), (wanted,) = given, want
-    if factor.extent == wanted.extent:
-        return f"{grid} counts tiles of {factor.tile}, not {wanted.tile}"
-    if isinstance(factor.extent, int):
-        return f"{grid} is a fixed number of blocks"
-    hypotheses.append(f"{text(factor)} = {text(wanted)}")
+    hypotheses.extend(facts)
     return None
 
 
-def _other_axes(axes: Sequence[_Axis], signature: Signature, space: Space, hypotheses: list[str]) -> str | None:
-    """Grid axes that no array axis follows must have one block."""
+def equal_counts(given: Sequence[GridFactor], want: Sequence[GridFactor], numbers: bool) -> tuple[str, ...] | None:
+    """The facts about extents that make two products equal, where one factor of each is left; `numbers`: also where
+    one of them is a number."""
+    left, right = list(given), list(want)
+    for factor in given:
+        if factor in right:
+            left.remove(factor)
+            right.remove(factor)
+    if not left and not right:
+        return ()
+    if numbers:
+        found = _as_number(left, right) or _as_number(right, left)
+        if found is not None:
+            return (found,)
+    if (not numbers and (len(given) != 1 or len(want) != 1)) or len(left) != 1 or len(right) != 1:
+        return None
+    (a,), (b,) = left, right
+    if a.extent == b.extent or isinstance(a.extent, int) or isinstance(b.extent, int):
+        return None
+    return (f"{text(a)} = {text(b)}",)
+
+
+def _as_number(symbols: Sequence[GridFactor], numbers: Sequence[GridFactor]) -> str | None:
+    """The number that the one symbol of a product has to be for the product to be a number."""
+    named = [f for f in symbols if isinstance(f.extent, str)]
+    if len(named) != 1 or any(isinstance(f.extent, str) for f in numbers):
+        return None
+    factor = prod(int(f.extent) for f in symbols if f is not named[0])
+    total = prod(int(f.extent) for f in numbers)
+    return f"{text(named[0])} = {total // factor}" if total % factor == 0 and total else None
+
+
+def _other_axes(
+    axes: Sequence[_Axis], signature: Signature, space: Space, counts: Counts, hypotheses: list[str]
+) -> str | None:
+    """Grid axes that no array axis follows must have one block, which may follow from what is assumed already."""
     for axis in range(3):
         if axis in [a.block for a in axes]:
             continue
         if signature.grid is not None:
             if axis < len(signature.grid) and not one_block(signature.grid[axis]):
-                return f"blocks along grid axis {_AXES[axis]} store the same tile"
+                given = counts.grid(signature, axis) or ()
+                if axis in space.used or any(f"{text(f)} = 1" not in hypotheses for f in given):
+                    return f"blocks along grid axis {_AXES[axis]} store the same tile"
         elif axis in space.used:
             return f"block id {axis} is not part of its tile index"
         elif axis > 0:

@@ -35,11 +35,16 @@ class _Decision:
     """Decides array by array; owned arrays share one renaming of block axes."""
 
     def __init__(
-        self, program: Program, signature: Signature, accesses: Sequence[Access], ranks: Mapping[int, int]
+        self,
+        program: Program,
+        signature: Signature,
+        accesses: Sequence[Access],
+        ranks: Mapping[int, int],
+        safe: bool,
     ) -> None:
         self._program, self._signature, self._accesses, self._ranks = program, signature, accesses, ranks
         self._space = Space(program, signature)
-        self._counts = Counts(program, signature, self._space)
+        self._counts = Counts(program, signature, self._space, safe)
         self._renaming: dict[int, int] = {}
         self._rows: dict[int, str] = {}
         self.hypotheses: dict[str, None] = {}
@@ -140,11 +145,15 @@ class _Decision:
 
 
 def decide(
-    program: Program, signature: Signature, accesses: Sequence[Access], ranks: Mapping[int, int] | None = None
+    program: Program,
+    signature: Signature,
+    accesses: Sequence[Access],
+    ranks: Mapping[int, int] | None = None,
+    safe: bool = False,
 ) -> Ownership:
     """The form of every array, block axes renamed so that owned arrays follow their own axes. `ranks` has the rank of
-    arrays that the launcher passes as a view of another rank."""
-    decision = _Decision(program, signature, accesses, ranks or {})
+    arrays that the launcher passes as a view of another rank; `safe` as for `Counts`."""
+    decision = _Decision(program, signature, accesses, ranks or {}, safe)
     arrays = decision.arrays()
     axes = decision.axes()
     hypotheses = list(decision.hypotheses)

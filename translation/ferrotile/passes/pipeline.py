@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from ferrotile.diagnostics.model import Diagnostic
-from ferrotile.passes import memory_order, ownership
+from ferrotile.passes import memory_order
 from ferrotile.passes.accesses import Access, find_accesses
 from ferrotile.passes.conditions import drop_known_conditions
+from ferrotile.passes.earlier_values import earlier_values
 from ferrotile.passes.fma import contract
 from ferrotile.passes.grouping import simplify_groups
-from ferrotile.passes.hints import use_tma
 from ferrotile.passes.legalise import legalise
 from ferrotile.passes.lift_views import lift_views
-from ferrotile.passes.mapped import find_mapped
+from ferrotile.passes.owners import with_owners
 from ferrotile.passes.plan import ArrayPlan, Form, Plan, error
-from ferrotile.passes.regrid import regrid, split_facts
+from ferrotile.passes.remainders import floor_remainders
 from ferrotile.passes.slices import resolve_slices
-from ferrotile.passes.space import Space
 from ferrotile.passes.unsafe_operations import unsafe_operations, without_assumptions
-from ferrotile.passes.uses import eliminate_dead, operations
+from ferrotile.passes.uses import operations
 from ferrotile.program.ir import Program
 from ferrotile.program.types import ArrayType
 from ferrotile.signatures.model import Signature
@@ -32,14 +31,23 @@ __all__ = ["Plan", "run_passes"]
 
 def run_passes(program: Program, signature: Signature, options: Options) -> Plan:
     """The program as the target can say it, with every array's form; errors are in `Plan.diagnostics`."""
-    program, facts = lift_views(resolve_slices(contract(program)), signature, options.unsafe == "never")
-    if options.unsafe == "never":
+    safe = options.unsafe == "never"
+    copies: Mapping[int, str] = {}
+    extra: tuple[str, ...] = ()
+    whole = signature
+    if safe:
+        earlier = earlier_values(program, signature)
+        program, whole, copies, extra = earlier.program, earlier.signature, earlier.copies, earlier.hypotheses
+    program, facts = lift_views(resolve_slices(contract(program)), whole, safe)
+    if safe:
         program = without_assumptions(program)
-    program = simplify_groups(drop_known_conditions(legalise(program)), signature)
-    program, owned = _with_owners(program, signature, options)
+    program = simplify_groups(drop_known_conditions(legalise(program)), whole)
+    program, owned = with_owners(program, whole, options)
+    arrays = tuple(replace(a, before=copies.get(a.value)) for a in owned.arrays)
+    owned = replace(owned, arrays=arrays)
     accesses = find_accesses(program)
     diagnostics = [*owned.races, *memory_order.notes(owned.arrays, accesses)]
-    if options.unsafe == "never":
+    if safe:
         for array in owned.arrays:
             if array.form in (Form.FULL, Form.POINTER) or array.ordered:
                 span = next(a.operation.span for a in accesses if a.array == array.value and a.store)
@@ -48,8 +56,8 @@ def run_passes(program: Program, signature: Signature, options: Options) -> Plan
                 diagnostics.append(error("FT303", text, span))
         diagnostics += [*_unsafe_reads(program, owned.arrays, accesses), *unsafe_operations(program)]
     diagnostics += _without_axes(program)
-    hypotheses = tuple(dict.fromkeys((*owned.hypotheses, *facts)))
-    return Plan(program, signature, options, owned.arrays, owned.axes, hypotheses, tuple(diagnostics))
+    hypotheses = tuple(dict.fromkeys((*owned.hypotheses, *facts, *extra)))
+    return Plan(floor_remainders(program), signature, options, owned.arrays, owned.axes, hypotheses, tuple(diagnostics))
 
 
 def _unsafe_reads(program: Program, arrays: Sequence[ArrayPlan], accesses: Sequence[Access]) -> list[Diagnostic]:
@@ -74,38 +82,3 @@ def _without_axes(program: Program) -> list[Diagnostic]:
                 text = f"`{value.name}` has no axes, and cutile 0.5 has no such tensors: pass one element as `[1]`."
                 found[value.id] = error("FT302", text, operation.span)
     return list(found.values())
-
-
-def _with_owners(program: Program, signature: Signature, options: Options) -> tuple[Program, ownership.Ownership]:
-    """The program with every array's form, on the launcher's own views and grid where only these make a block an
-    owner, or with a loop over the tiles of a mapped output."""
-    plain = ownership.decide(program, signature, find_accesses(program))
-    if not any(a.form is Form.FULL for a in plain.arrays):
-        return program, plain
-    changed = regrid(program, signature)
-    if changed.program is not program:
-        other = eliminate_dead(changed.program)
-        owned = ownership.decide(other, changed.signature, find_accesses(other), changed.ranks)
-        if sum(a.form is Form.FULL for a in owned.arrays) < sum(a.form is Form.FULL for a in plain.arrays):
-            facts = (*changed.hypotheses, *split_facts(changed.split, owned.axes))
-            return other, replace(owned, hypotheses=(*owned.hypotheses, *facts), races=plain.races)
-    return _mapped(program, signature, options, plain) or (program, plain)
-
-
-def _mapped(
-    program: Program, signature: Signature, options: Options, plain: ownership.Ownership
-) -> tuple[Program, ownership.Ownership] | None:
-    """The mapped form of a kernel's one output: where it is as fast and schedules tiles alike, or where `unsafe` is
-    not allowed."""
-    written = [a for a in plain.arrays if a.form is not Form.READ]
-    if len(written) != 1:
-        return None
-    own = [a for a in find_accesses(program) if a.array == written[0].value]
-    found = find_mapped(program, signature, written[0], own, Space(program, signature))
-    if found is None:
-        return None
-    looped = bool(own[0].path)
-    if options.unsafe != "never" and not (found.same and looped and use_tma(own[0], options.target)):
-        return None
-    arrays = tuple(found.plan if a.value == found.plan.value else a for a in plain.arrays)
-    return found.program, replace(plain, arrays=arrays)

@@ -31,7 +31,8 @@ class ArrayPlan(Struct, frozen=True):
     `blocks[d]` is the block axis (None: from 0 on). `ordered` asks for loads with tokens; `injective` says that stores
     are proved to be disjoint between blocks, `trips` that they are between trips of the loops around them; `tokens` has
     every access pass a token to the next one, of whatever array when `fenced`.
-    A mapped array has the `map` and the variable of the `loop` over its tiles."""
+    A mapped array has the `map` and the variable of the `loop` over its tiles. `before` names the array of which this
+    one holds the values from before the launch."""
 
     name: str
     value: int
@@ -48,7 +49,13 @@ class ArrayPlan(Struct, frozen=True):
     fenced: bool = False
     map: tuple[Size, ...] = ()
     loop: int | None = None
+    before: str | None = None
     reason: str = ""
+
+    @property
+    def owned_axes(self) -> bool:
+        """Whether a block owns all tiles along some axis of a mapped array: 0 in its map."""
+        return any(s.value == 0 for s in self.map)
 
 
 class Plan(Struct, frozen=True):

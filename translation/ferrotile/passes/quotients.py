@@ -11,7 +11,7 @@ from ferrotile.passes.lanes import Start
 from ferrotile.program import dtypes
 from ferrotile.program.ir import For, Operation, Statement, Value
 from ferrotile.program.types import Size, TileType, ViewType
-from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, Signature
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, ScalarArgument, Signature
 from ferrotile.syntax.span import Span
 
 I32 = TileType(dtypes.I32)
@@ -26,8 +26,17 @@ class Scalars(Struct):
     next_id: int
     span: Span
     made: list[Operation] = field(default_factory=list)
+    pins: bool = False
+    """Whether constants may be taken at their values, for which alone the program then holds."""
+    pinned: list[str] = field(default_factory=list)
 
-    def emit(self, opcode: str, operands: tuple[Value, ...], type_: TileType, **attributes: int | str) -> Value:
+    def pin(self, name: str | None) -> bool:
+        """Takes a constant at its value, if that is allowed."""
+        if self.pins and name is not None:
+            self.pinned.append(name)
+        return self.pins or name is None
+
+    def emit(self, opcode: str, operands: tuple[Value, ...], type_: TileType, **attributes: float | str) -> Value:
         value = Value(self.next_id, type_)
         self.next_id += 1
         operation = Operation(opcode, operands, (value,), tuple(attributes.items()), self.span)
@@ -96,14 +105,20 @@ class Scalars(Struct):
                 if part is None:
                     return None
                 parts.append(part)
-        if number % size.value or (number and size.symbol is not None):
+        if number % size.value or (number and not self.pin(size.symbol)):
             return None
         if number or not parts:
             parts.append(self.constant(number // size.value))
         found = parts[0]
         for part in parts[1:]:
-            found = self.emit("addi", (found, part), I32)
+            found = self.sum(found, part)
         return found
+
+    def sum(self, a: Value, b: Value) -> Value:
+        """The sum of two i32, without an operation where one of them is 0."""
+        if self.number(a) == 0:
+            return b
+        return a if self.number(b) == 0 else self.emit("addi", (a, b), I32)
 
     def quotient(self, value: Value, size: Size) -> Value | None:
         """`value / size` where the division leaves nothing, as i32."""
@@ -119,6 +134,12 @@ class Scalars(Struct):
                 return self.quotient(source.operands[0], size)
             case "const_param" if self.is_size(value, size):
                 return self.constant(1)
+            case "const_param":
+                name = str(source.attribute("name"))
+                known = self.constants.get(name)
+                if known is None or known % size.value or not (self.pin(name) and self.pin(size.symbol)):
+                    return None
+                return self.constant(known // size.value)
             case "muli":
                 for a, b in (source.operands, source.operands[::-1]):
                     if self.is_size(b, size):
@@ -126,15 +147,16 @@ class Scalars(Struct):
                     inner = self.quotient(b, size) if self.narrow(a) is not None else None
                     factor = self.narrow(a)
                     if inner is not None and factor is not None:
-                        return self.emit("muli", (factor, inner), I32)
+                        return factor if self.number(inner) == 1 else self.emit("muli", (factor, inner), I32)
                 return None
             case "addi":
                 first, second = (self.quotient(v, size) for v in source.operands)
-                return None if first is None or second is None else self.emit("addi", (first, second), I32)
+                return None if first is None or second is None else self.sum(first, second)
             case "constant":
                 number = self.number(value)
-                fits = number is not None and size.symbol is None and number % size.value == 0
-                return self.constant(number // size.value) if fits and number is not None else None
+                if number is None or number % size.value or not self.pin(size.symbol):
+                    return None
+                return self.constant(number // size.value)
             case _:
                 return None
 
@@ -224,6 +246,8 @@ class Bounds(Struct):
         if known is not None:
             return isinstance(extent, int) and known <= -(-extent // size)
         source = self.scalars.source(value)
+        if source is None:
+            return size == 1 and self._same(self._passed(value), extent)
         if not isinstance(source, Operation):
             return False
         match source.opcode:
@@ -243,10 +267,44 @@ class Bounds(Struct):
             case "divi" if source.attribute("rounding") == "positive_inf":
                 total, by = source.operands
                 return self._value(by) == size and self._limit(total, extent, 1)
+            case "divi":
+                return self._value(source.operands[1]) == size and self._rounded_up(source.operands[0], extent, size)
             case "mini":
                 return any(self._limit(v, extent, size) for v in source.operands)
             case _:
                 return False
+
+    def _rounded_up(self, total: Value, extent: Extent, size: int) -> bool:
+        """Whether a sum is an extent and less than a tile more."""
+        source = self.scalars.source(total)
+        if not isinstance(source, Operation) or source.opcode not in ("addi", "subi"):
+            return False
+        first, second = source.operands
+        known = self._value(second)
+        if known is not None:
+            more = known if source.opcode == "addi" else -known
+            return (0 <= more < size and self._limit(first, extent, 1)) or (
+                more < 0 and self._plus_tile(first, extent, size)
+            )
+        return (
+            source.opcode == "addi"
+            and (known := self._value(first)) is not None
+            and (0 <= known < size and self._limit(second, extent, 1))
+        )
+
+    def _plus_tile(self, total: Value, extent: Extent, size: int) -> bool:
+        """Whether a sum is an extent and a tile."""
+        source = self.scalars.source(total)
+        if not isinstance(source, Operation) or source.opcode != "addi":
+            return False
+        pairs = (source.operands, source.operands[::-1])
+        return any(self._value(b) == size and self._limit(a, extent, 1) for a, b in pairs)
+
+    def _passed(self, value: Value) -> Extent | None:
+        """The extent that every launch passes for a scalar."""
+        name = self.names.get(value.id)
+        found = next((a for a in self.signature.arguments if isinstance(a, ScalarArgument) and a.name == name), None)
+        return None if found is None or found.extent is None else self.resolved(found.extent)
 
     def _extent_of(self, source: Operation) -> Extent | None:
         return self.extent(source.operands[0], int(str(source.attribute("axis"))))

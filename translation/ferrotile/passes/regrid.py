@@ -46,11 +46,11 @@ def regrid(program: Program, signature: Signature) -> Regridded:
 
 
 def _pair(space: Space, quotient: Value, remainder: Value) -> tuple[Operation, Value] | None:
-    """The block id t and the n of `t // n` and `t % n`."""
-    a, b = space.defined.get(quotient.id), space.defined.get(remainder.id)
-    if not isinstance(a, Operation) or not isinstance(b, Operation) or a.opcode != "divi" or b.opcode != "remi":
+    """The block id t and the n of `t // n` and `t % n`, which are the plain ones for a positive n."""
+    a, b = space.defined.get(quotient.id), space.remainder(remainder)
+    if not isinstance(a, Operation) or a.opcode != "divi" or b is None:
         return None
-    if not space.same(a.operands[0], b.operands[0]) or not space.same(a.operands[1], b.operands[1]):
+    if not space.same(a.operands[0], b[0]) or not space.same(a.operands[1], b[1]):
         return None
     block = space.defined.get(a.operands[0].id)
     if a.attribute("rounding") == "positive_inf" or not isinstance(block, Operation) or block.opcode != "block_id":

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ferrotile.program.ir import Operation, Statement, Value
+from msgspec.structs import replace
+
+from ferrotile.passes.uses import definitions, eliminate_dead, rewrite
+from ferrotile.program.dtypes import I32
+from ferrotile.program.ir import Operation, Program, Statement, Value
+from ferrotile.program.types import TileType
+
+_FLOOR = (("rounding", "negative_inf"),)
 
 
 def python_remainder(select: Statement | None, defined: Mapping[int, Statement]) -> Operation | None:
@@ -30,6 +37,20 @@ def python_remainder(select: Statement | None, defined: Mapping[int, Statement])
         return remainder if positive and _against_zero(both.operands[0], plain, "less_than", defined) else None
     signs = zip(differ.operands, (plain, divisor), strict=True)
     return remainder if all(_against_zero(test, v, "less_than", defined) for test, v in signs) else None
+
+
+def floor_remainders(program: Program) -> Program:
+    """Each `a % b` of i32 scalars as one `remi`, rounding `negative_inf`."""
+    defined = definitions(program.body)
+
+    def recognise(s: Statement) -> Sequence[Statement]:
+        if not isinstance(s, Operation) or s.opcode != "select" or s.result.type != TileType(I32):
+            return (s,)
+        source = python_remainder(s, defined)
+        return (s if source is None else replace(source, results=s.results, attributes=_FLOOR),)
+
+    body = rewrite(program.body, recognise)
+    return program if body is program.body else eliminate_dead(replace(program, body=body))
 
 
 def _operation(value: Value, opcode: str, defined: Mapping[int, Statement]) -> Operation | None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Generic, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
+
+T = TypeVar("T")
 
 
 class Kind(Enum):
@@ -45,23 +48,28 @@ class DType(Struct, frozen=True, eq=False):
             if self._may_be_variable and other._may_be_variable:
                 raise DTypeVariableError(self, other)
             return False
-        return self.name == other.name
+        return self.variable is not None or self.name == other.name
 
     def __hash__(self) -> int:
-        return hash((self.name, self.variable))
+        return hash(self.variable or self.name)
 
     def identical(self, other: DType) -> bool:
         """Whether both are one type whatever the variables stand for."""
-        return self.variable == other.variable and self.name == other.name
+        return self.variable == other.variable and (self.variable is not None or self.name == other.name)
 
     @property
     def _may_be_variable(self) -> bool:
-        return self.kind is Kind.FLOAT and self.bits <= 32
+        return self.variable is not None or (self.kind is Kind.FLOAT and self.bits <= 32)
 
     @property
     def concrete(self) -> DType:
         """The instance itself."""
         return DType(self.name, self.kind, self.bits)
+
+    @property
+    def instance(self) -> str:
+        """The name of the instance, for those whose text does not depend on it."""
+        return self.name
 
     @property
     def is_integer(self) -> bool:
@@ -73,6 +81,31 @@ class DType(Struct, frozen=True, eq=False):
 
     def __str__(self) -> str:
         return self.variable or self.name
+
+
+class _Noted(Generic[T]):
+    """A field of a type variable that notes that it was looked at."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._field = name, DType.__dict__[name]
+
+    def __get__(self, dtype: TypeVariable, kind: type) -> T:
+        dtype.asked.add(self._name)
+        return cast(T, self._field.__get__(dtype))
+
+
+class TypeVariable(DType, frozen=True, eq=False):
+    """A variable that notes in `asked` what anyone looks at of its instance. Where nobody does, what is made of one
+    instance is what would be made of each."""
+
+    asked: set[str] = field(default_factory=set)
+
+    name = _Noted[str]("name")
+    bits = _Noted[int]("bits")
+
+    @property
+    def instance(self) -> str:
+        return cast(str, DType.__dict__["name"].__get__(self))
 
 
 BOOL = DType("bool", Kind.BOOL, 1)

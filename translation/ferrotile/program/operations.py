@@ -109,7 +109,7 @@ OPERATIONS: dict[str, OperationInfo] = {
     # integers
     **{n: _op("a b", "", "wrapping") for n in ("addi", "subi", "muli", "shli")},
     "divi": _op("a b", "rounding", "rounding zero, negative_inf (Python //) or positive_inf (cdiv)"),
-    "remi": _op("a b", "", "remainder with the dividend's sign"),
+    "remi": _op("a b", "rounding", "remainder with the dividend's sign; rounding negative_inf: the divisor's"),
     "shri": _op("a b", "", "arithmetic or logical by dtype"),
     **{n: _op("a b", "", "bitwise, also bool") for n in ("andi", "ori", "xori")},
     **{n: _op("a b", "", "by dtype's signedness") for n in ("mini", "maxi")},

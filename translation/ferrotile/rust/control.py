@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ferrotile.passes.plan import ArrayPlan
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Statement, Terminator, Value
 from ferrotile.rust.expressions import Unsupported, constant_code, tile_type
 from ferrotile.rust.layout import IF_WIDTH, Code, atom
 from ferrotile.rust.targets.cutile_0_5 import COMPARE_SCALAR, INVERSE
-from ferrotile.rust.values import Variable
+from ferrotile.rust.values import Minted, Variable
 
 if TYPE_CHECKING:
     from ferrotile.rust.statements import Body
@@ -22,6 +23,8 @@ class Control:
         self._body = body
         self._loop: tuple[For | Loop, list[Variable]] | None = None
         self._targets: list[Variable] = []
+        self._holds: dict[int, Value] = {}
+        """What a carried variable, by its `id`, holds at the start of a trip."""
 
     def _carried(self, value: Value, wish: str, last: int, initial: Code, later: Sequence[Value]) -> Variable:
         variable = self._body.scope.declare(wish, self._body.now, last, mutable=True)
@@ -44,6 +47,7 @@ class Control:
             variables.append(self._carried(argument, wish, self._body.values.loop_last(loop, k), code, ()))
         for k, (argument, variable) in enumerate(zip(loop.arguments, variables, strict=True)):
             self._body.variables[argument.id] = self._body.variables[loop.results[k].id] = variable
+            self._holds[id(variable)] = argument
             value = self._body.values.yielded_to(loop, k)
             if value is not None:
                 self._body.variables[value.id] = variable
@@ -63,9 +67,9 @@ class Control:
 
     def for_(self, s: For) -> None:
         """A counting loop."""
-        mapped = next((a for a in self._body.plan.arrays if a.loop == s.variable.id), None)
-        if mapped is not None:
-            self._over_tiles(s, mapped.name)
+        mapped = [a for a in self._body.plan.arrays if a.loop == s.variable.id]
+        if mapped:
+            self._over_tiles(s, mapped)
             return
         variables = self._start(s)
         self._body.now = self._body.values.position[id(s)]
@@ -84,31 +88,40 @@ class Control:
         self._inside(s.body, variables, s)
         self._body.writer.line("}")
 
-    def _over_tiles(self, s: For, array: str) -> None:
-        """A loop over the tiles of a mapped partition."""
+    def _over_tiles(self, s: For, arrays: Sequence[ArrayPlan]) -> None:
+        """A loop over the tiles of a mapped partition, or of two."""
+        array, *others = arrays
         body = self._body
         body.now = body.values.position[id(s)]
         end = body.values.end[id(s)]
-        body.minted = body.scope.declare("tile", body.now, end).name
-        body.writer.line(f"for {body.minted} in {array}.iter_indices() {{")
+        minted = body.scope.declare("tile", body.now, end).name
+        both = f"_with(&{others[0].name})" if others else "()"
+        body.writer.line(f"for {minted} in {array.name}.iter_indices{both} {{")
         body.writer.deeper()
-        names: list[str] = []
-        for inner in s.body.statements:
-            if isinstance(inner, Operation) and inner.opcode == "tile_index":
-                name = "_"
-                if body.values.counts[inner.result.id]:
-                    last = body.values.last_use(inner.result)
-                    variable = body.scope.declare(inner.result.name or "ijk"[len(names)], body.now, last)
-                    body.variables[inner.result.id] = variable
-                    name = variable.name
-                names.append(name)
+        names = ["_"] * array.rank
+        used = {
+            int(str(inner.attribute("axis"))): inner.result
+            for inner in s.body.statements
+            if isinstance(inner, Operation) and inner.opcode == "tile_index" and body.values.counts[inner.result.id]
+        }
+        for axis in range(array.rank):
+            value = used.get(axis)
+            streamed = array.owned_axes and array.map[axis].value != 0
+            if value is None and not streamed:
+                continue
+            last = end if streamed or value is None else body.values.last_use(value)
+            variable = body.scope.declare((value.name if value else None) or "ijk"[axis], body.now, last)
+            names[axis] = variable.name
+            if value is not None:
+                body.variables[value.id] = variable
         if any(name != "_" for name in names):
             if len(names) > 1:
-                body.writer.line(f"let ({', '.join(names)}) = {body.minted}.components();")
+                body.writer.line(f"let ({', '.join(names)}) = {minted}.components();")
             else:  # `components` begins with two
                 coordinates = body.scope.temporary("at")
-                body.writer.line(f"let {coordinates}: [i32; 1] = {body.minted}.coords();")
+                body.writer.line(f"let {coordinates}: [i32; 1] = {minted}.coords();")
                 body.writer.line(f"let {names[0]}: i32 = {coordinates}[0];")
+        body.minted.update((a.value, Minted(minted, tuple(names))) for a in arrays)
         body.writer.back()
         self._inside(s.body, [], s)
         body.writer.line("}")
@@ -195,7 +208,7 @@ class Control:
         """A branch, with or without results."""
         if len(s.results) > 1:
             self._declare_results(s)
-        elif len(s.results) == 1 and self._value_if(s):
+        elif len(s.results) == 1 and not self._updates(s) and self._value_if(s):
             return
         elif len(s.results) == 1:
             self._declare_results(s)
@@ -211,6 +224,36 @@ class Control:
             self._branch(otherwise, s)
         self._body.writer.line("}")
 
+    def _updates(self, s: If) -> bool:
+        """Whether one branch leaves the variable of the only result as it is."""
+        variable = self._body.variables.get(s.results[0].id)
+        ends = (s.then.terminator, s.otherwise.terminator)
+        return variable is not None and any(
+            e.kind is End.YIELD and self._body.variables.get(e.values[0].id) is variable for e in ends
+        )
+
+    def _adopt(self, s: If, block: Block) -> None:
+        """Lets a branch compute its values in the variables that take them, where nothing reads these later."""
+        values, variables = self._body.values, self._body.variables
+        if block.terminator.kind is not End.YIELD or not block.statements:
+            return
+        until = values.end[id(block.statements[-1])] + 1
+        for result, value in zip(s.results, block.terminator.values, strict=True):
+            variable, source = variables[result.id], values.defined.get(value.id)
+            if value.id in variables or values.counts[value.id] != 1 or not values.made_in(value, block):
+                continue
+            if isinstance(source, Operation):
+                if values.is_inline(value) or source.opcode in ("block_id", "tile_index"):
+                    continue
+                after = values.position[id(source)]
+            elif isinstance(source, If):
+                after = values.end[id(source)]
+            else:
+                continue
+            held = self._holds.get(id(variable))
+            if held is None or not any(after < use <= until for use in values.uses(held)):
+                variables[value.id] = variable
+
     def _empty(self, block: Block) -> bool:
         if block.terminator.kind is not End.YIELD or self._visible(block.statements):
             return False
@@ -225,6 +268,7 @@ class Control:
 
     def _branch(self, block: Block, s: If) -> None:
         targets = [self._body.variables[r.id] for r in s.results]
+        self._adopt(s, block)
         self._body.writer.deeper()
         self._body.block(block)
         if block.terminator.kind is End.YIELD:
@@ -248,19 +292,17 @@ class Control:
             ends = (s.otherwise.terminator, s.then.terminator)
             outside = [t.values[k] for t in ends if t.kind is End.YIELD and self._outside(t.values[k])]
             kind = tile_type(result)
+            if result.id in self._body.variables:  # both branches assign it
+                targets.append(self._body.variables[result.id])
+                continue
             if outside:
                 initial = self._body.scalar(outside[0]) if not kind.shape else self._body.raw(outside[0])
             elif kind.shape:
                 initial = constant_code(self._body.operands, 0, kind.dtype, kind.shape)
             else:
                 initial = atom("false" if kind.dtype.name == "bool" else "0.0" if kind.dtype.is_float else "0")
-            if result.id in self._body.variables:
-                variable = self._body.variables[result.id]
-                self._body.put(f"{variable.name} = ", initial)
-            else:
-                name = result.name or (outside[0].name if outside else None) or "r"
-                variable = self._carried(result, name, self._body.values.last_use(result), initial, ())
-            targets.append(variable)
+            name = result.name or (outside[0].name if outside else None) or "r"
+            targets.append(self._carried(result, name, self._body.values.last_use(result), initial, ()))
         self._targets = targets
 
     def _outside(self, value: Value) -> bool:
@@ -281,9 +323,10 @@ class Control:
             head = f"let {variable.name}: {self._body.spelling.value(kind)} = "
         else:
             head = f"{variable.name} = "
-        simple = not self._visible(s.then.statements) and not self._visible(s.otherwise.statements)
-        if simple:
-            a, b = (self._body.raw(t.terminator.values[0]).text for t in (s.then, s.otherwise))
+        ends = [branch.terminator.values[0] for branch in (s.then, s.otherwise)]
+        converted = not kind.shape and any(self._body.values.is_tile0(end) for end in ends)
+        if not converted and not self._visible(s.then.statements) and not self._visible(s.otherwise.statements):
+            a, b = (self._body.raw(end).text for end in ends)
             short = f"if {condition.text} {{ {a} }} else {{ {b} }}"
             if len(short) <= IF_WIDTH and self._body.writer.indent + len(head) + len(short) < 100:
                 self._body.writer.line(f"{head}{short};")

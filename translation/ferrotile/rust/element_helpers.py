@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ferrotile.passes.elements import ElementAccess
-from ferrotile.program.dtypes import U64, DType
+from ferrotile.program.dtypes import U64, DType, Kind
 from ferrotile.program.types import Shape, TileType
 from ferrotile.rust.layout import CALL_WIDTH, Code, atom, binary, call, method, statement, unsafe_statement
 from ferrotile.rust.safety import Helper, header
@@ -62,15 +62,15 @@ class Request(Struct, frozen=True):
 def strides_helper(rank: int) -> Helper:
     """Reads the strides that are passed to the kernel with each array of this rank."""
     name = f"strides_of_{rank}"
-    dims = ", ".join(["-1"] * rank)
-    lines = (
-        "    // The strides of all axes but the last, whose stride is 1: cutile passes them but has no accessor.",
-        '    #[cuda_tile::compiler_op(name = "return_type_meta_field", type_meta_field = "strides")]',
-        f"    fn {name}<E: ElementType>(x: &Tensor<E, {{ [{dims}] }}>) -> Shape<{{ [{dims}] }}> {{",
-        "        unreachable!()",
-        "    }",
-    )
-    return Helper(name, lines, 0)
+    dims = _braces(("-1",) * rank)
+    writer = Writer(4)
+    writer.line("// The strides of all axes but the last, whose stride is 1: cutile passes them but has no accessor.")
+    writer.line('#[cuda_tile::compiler_op(name = "return_type_meta_field", type_meta_field = "strides")]')
+    header(writer, f"fn {name}<E: ElementType>", [f"x: &Tensor<E, {dims}>"], f" -> Shape<{dims}>")
+    writer.line("unreachable!()")
+    writer.back()
+    writer.line("}")
+    return Helper(name, tuple(writer.lines), 0)
 
 
 def scalar_padding(request: Request) -> bool:
@@ -232,7 +232,7 @@ class _Text:
         match request.opcode:
             case "gather":
                 # Padding by `select` keeps the call short; of bools, a mask and a padding look alike in Tile IR.
-                inline = request.dtype.name == "bool" and scalar_padding(request) and mask is not None
+                inline = request.dtype.kind is Kind.BOOL and scalar_padding(request) and mask is not None
                 inline = inline and len(self.lanes.axes) < 2
                 pad = atom("Some(padding)" if inline else "None")
                 code = call("load_ptr_tko", atom("p"), *weak, masked, pad, token, latency)
@@ -304,6 +304,9 @@ def element_helper(name: str, request: Request) -> Helper:
                 fill = method(fill, "broadcast", _shape(lanes.axes))
             final = call("select", mask or atom("ok"), final, fill)
         if request.ordered:
+            if not final.text.isidentifier():
+                text.put("let found = ", final)
+                final = atom("found")
             final = atom(f"({final.text}, done)" if request.used else "done")
         if returns is not None:
             text.put("", final, suffix="")

@@ -34,13 +34,13 @@ class Elements:
         request = Request(found, plan.dtype, plan.tokens, used, shared, self._proved(found, plan), sizes)
         name = self._helper(request)
         arguments = [atom(memory.reference(found.array)), *map(self._index, found.index)]
-        arguments += [self._tile(v) for v in found.values]
+        arguments += [body.tile(v) for v in found.values]
         if found.padding is not None:
             arguments.append(
-                self._padding(found.padding, plan) if scalar_padding(request) else self._tile(found.padding)
+                self._padding(found.padding, plan) if scalar_padding(request) else body.tile(found.padding)
             )
         if found.mask is not None:
-            arguments.append(self._tile(found.mask))
+            arguments.append(body.tile(found.mask))
         token = memory.token(plan) if plan.tokens else None
         if token is not None:
             arguments.append(atom(token))
@@ -69,7 +69,7 @@ class Elements:
     def _index(self, value: Value) -> Code:
         assert isinstance(value.type, TileType)
         if value.type.shape:
-            return self._tile(value)
+            return self._body.tile(value)
         code = self._body.scalar(value)
         return self._body.bind("at", str(value.type.dtype), code) if code.text.startswith("-") else code
 
@@ -80,15 +80,6 @@ class Elements:
         if plain:
             return Code(f"{code.text}{plan.dtype}", code.precedence)
         return code if code.text.isidentifier() else self._body.bind("padding", str(plan.dtype), code)
-
-    def _tile(self, value: Value) -> Code:
-        """A tile as an argument: constants and conversions have a local of their own."""
-        body = self._body
-        code = body.tile(value)
-        if "(" in code.text:
-            assert isinstance(value.type, TileType)
-            code = body.bind("v", body.spelling.tile(value.type.dtype, value.type.shape), code)
-        return code
 
     def _proved(self, found: ElementAccess, plan: ArrayPlan) -> bool:
         """Whether the access is within the array by its mask, and cannot race with another."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ferrotile.comments import Comments
 from ferrotile.passes import naming
 from ferrotile.passes.facts import Facts, facts_of
 from ferrotile.passes.plan import ArrayPlan, Form, Plan
@@ -16,6 +18,7 @@ from ferrotile.program.types import ArrayType, TileType
 from ferrotile.rust import entry_hints
 from ferrotile.rust.expressions import Unsupported
 from ferrotile.rust.layout import WIDTH
+from ferrotile.rust.remarks import Shown, rust_comment
 from ferrotile.rust.safety import NAMES as HELPER_NAMES
 from ferrotile.rust.safety import Helper
 from ferrotile.rust.statements import Body, TooWide
@@ -26,6 +29,7 @@ from ferrotile.syntax.span import Span
 from ferrotile.translation import Entry, Output, RustParameter, SourceMap, UnsafeCount
 
 _TRIES = 400
+_NONE = Comments()
 
 
 class Emitted(Struct, frozen=True):
@@ -43,26 +47,21 @@ class Emitted(Struct, frozen=True):
     """Values with a local for the sake of the lines' width."""
 
 
-def emit(plan: Plan, comments: Sequence[tuple[Span, str]] = (), named: frozenset[int] = frozenset()) -> Emitted:
+def emit(plan: Plan, comments: Comments = _NONE, named: frozenset[int] = frozenset()) -> Emitted:
     """The module of one kernel; `named` are values to give a local from the start, as `Emitted.named` of the same
     kernel for other types. Raises `Unsupported` for what the target cannot say."""
     facts = facts_of(plan.program)
     forced = set(named)
+    shown = Shown(comments, plan.program)
     for _ in range(_TRIES):
         try:
-            return _attempt(plan, facts, comments, forced)
+            return _attempt(plan, facts, comments, shown, forced)
         except TooWide as wide:
             forced |= wide.values
     raise AssertionError("line breaking does not settle")
 
 
-def _placed(program: Program, comments: Sequence[tuple[Span, str]]) -> list[tuple[int, str]]:
-    """The kernel's comments, each with the source offset from which statements come after it."""
-    inside = [c for c in comments if program.span.start <= c[0].start < program.span.end]
-    return sorted(((span.start, text) for span, text in inside), key=lambda p: p[0])
-
-
-def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], forced: set[int]) -> Emitted:
+def _attempt(plan: Plan, facts: Facts, comments: Comments, shown: Shown, forced: set[int]) -> Emitted:
     program = plan.program
     for array in plan.arrays:
         if not array.rank:
@@ -79,7 +78,7 @@ def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], for
     hints = {v.name for s in values.defined.values() for v in s.results if v.name}
     scope = Scope({*map(naming.array, arrays), *map(naming.constant, generic), *HELPER_NAMES}, hints)
     writer = Writer(8)
-    body = Body(plan, values, scope, spelling, writer, _placed(program, comments), forced)
+    body = Body(plan, values, scope, spelling, writer, shown.queues(), forced)
     for parameter in program.parameters:
         if parameter.name in arrays:
             body.variables[parameter.value.id] = Variable(naming.array(parameter.name), FOREVER)
@@ -89,13 +88,21 @@ def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], for
     body.block(program.body)
     if body.crowding:
         raise TooWide(body.crowding)
-    parameters = [_parameter(p.value, body.variables[p.value.id].name, plan, spelling) for p in program.parameters]
+    parameters = [
+        Parameter(
+            _parameter(p.value, body.variables[p.value.id].name, plan, spelling),
+            comments.parameters.get(p.name, ()),
+        )
+        for p in program.parameters
+    ]
     used = [name for name in generic if name in spelling.used]
     types = _type_parameters(program)
     constants = {n: naming.constant(n) for n in used}
     name = naming.item(program.name, (*types, *constants.values()))
     generics = [*(f"{t}: ElementType" for t in types), *(_const_parameter(c, generic[n]) for n, c in constants.items())]
+    said = [(constants[n], text) for n in used for text in comments.parameters.get(n, ())]
     entry_lines = [
+        *(f"    // {name}:{rust_comment(text).removeprefix('//')}" for name, text in said),
         *([f"    // {', '.join(types)}: f16, bf16 or f32."] if types else []),
         *_entry(name, generics, parameters, writer.lines, program.hints),
     ]
@@ -107,7 +114,7 @@ def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], for
         name,
         name,
         tuple(_abi(p.value, p.name, plan) for p in program.parameters),
-        (*(d.name for d in types.values()), *(generic[n] for n in used)),
+        (*(d.instance for d in types.values()), *(generic[n] for n in used)),
         plan.hypotheses,
     )
     outputs = tuple(Output(a.name, a.form.value, a.reason) for a in named.arrays if a.form is not Form.READ)
@@ -124,6 +131,13 @@ def _attempt(plan: Plan, facts: Facts, comments: Sequence[tuple[Span, str]], for
         tuple(entry_lines),
         frozenset(forced),
     )
+
+
+class Parameter(Struct, frozen=True):
+    """A parameter of an entry: its code, and what the author says of it."""
+
+    code: str
+    comments: tuple[str, ...]
 
 
 def _parameter(value: Value, name: str, plan: Plan, spelling: Spelling) -> str:
@@ -149,7 +163,7 @@ def _abi(value: Value, name: str, plan: Plan) -> RustParameter:
         return RustParameter(name, "tensor_mut", array.rank, strides, tuple(s.value for s in array.tile), rust)
     if array.form is Form.MAPPED:
         return RustParameter(name, "tensor_mut", array.rank, strides, rust=rust)
-    return RustParameter(name, "tensor", array.rank, strides, rust=rust)
+    return RustParameter(name, "tensor", array.rank, strides, rust=rust, copy_of=array.before)
 
 
 def _type_parameters(program: Program) -> dict[str, DType]:
@@ -168,21 +182,24 @@ def _const_parameter(name: str, value: str) -> str:
 def _entry(
     name: str,
     generics: list[str],
-    parameters: list[str],
+    parameters: list[Parameter],
     body: list[str],
     hints: Sequence[EntryHint],
 ) -> list[str]:
     angled = f"<{', '.join(generics)}>" if generics else ""
     lines = entry_hints.attribute(hints, 4)
-    one = f"    fn {name}{angled}({', '.join(parameters)}) {{"
-    if len(one) <= WIDTH:
+    one = f"    fn {name}{angled}({', '.join(p.code for p in parameters)}) {{"
+    if len(one) <= WIDTH and not any(p.comments for p in parameters):
         lines.append(one)
         return [*lines, *body, "    }"]
-    if len(f"    fn {name}{angled}(") < WIDTH:
+    if len(f"    fn {name}{angled}(") <= WIDTH - 3:
         lines.append(f"    fn {name}{angled}(")
     else:
         lines.extend([f"    fn {name}<", *(f"        {g}," for g in generics), "    >("])
-    lines.extend([*(f"        {p}," for p in parameters), "    ) {"])
+    for parameter in parameters:
+        lines.extend(f"        {rust_comment(text)}" for text in parameter.comments)
+        lines.append(f"        {parameter.code},")
+    lines.append("    ) {")
     return [*lines, *body, "    }"]
 
 
@@ -210,6 +227,28 @@ def _module(name: str, helpers: Sequence[Helper], entry: Sequence[str]) -> tuple
     return "\n".join(lines) + "\n", first
 
 
+_CALL = re.compile(r"\b(\w+)(?=\(|::<)")
+_ASSIGNMENT = re.compile(r"( *)(.*? =) (.*)")
+
+
+def _place(helper: Helper, seen: dict[str, tuple[str, ...]]) -> str:
+    """The name of a helper among those of other kernels: its own, or one with the next number; the same text is
+    there once."""
+    stem, name, number = re.sub(r"_\d$", "", helper.name), helper.name, 2
+    while True:
+        text = tuple(line.replace(f"fn {helper.name}", f"fn {name}") for line in helper.lines)
+        if seen.setdefault(name, text) == text:
+            return name
+        name, number = f"{stem}_{number}", number + 1
+
+
+def _with_names(line: str, names: Mapping[str, str]) -> list[str]:
+    """A line with helpers under other names, broken where that made it too wide."""
+    text = _CALL.sub(lambda m: names.get(m[1], m[1]), line)
+    wide = _ASSIGNMENT.fullmatch(text) if len(text) > WIDTH >= len(line) else None
+    return [text] if wide is None else [f"{wide[1]}{wide[2]}", f"{wide[1]}    {wide[3]}"]
+
+
 def render_file(stem: str, emitted: Iterable[Emitted]) -> str:
     """All kernels of a file in one module, shared helpers once; of entries with one name the first."""
     unique: dict[str, Emitted] = {}
@@ -220,18 +259,10 @@ def render_file(stem: str, emitted: Iterable[Emitted]) -> str:
     bodies = [*helpers, *(line for kernel in kernels for line in kernel.body)]
     lines = ["#[cutile::module]", f"mod {naming.item(stem)} {{", *_uses(bodies)]
     seen: dict[str, tuple[str, ...]] = {}
-    renamed: list[tuple[str, ...]] = []
+    renamed: list[list[str]] = []
     for kernel in kernels:
-        body = "\n".join(kernel.body)
-        for helper in kernel.helpers:
-            name, number = helper.name, 2
-            text = helper.lines
-            while name in seen and seen[name] != tuple(t.replace(f"fn {helper.name}", f"fn {name}") for t in text):
-                name, number = f"{helper.name}_{number}", number + 1
-            if name not in seen:
-                seen[name] = tuple(t.replace(f"fn {helper.name}", f"fn {name}") for t in text)
-            body = body.replace(f"{helper.name}(", f"{name}(").replace(f"{helper.name}::<", f"{name}::<")
-        renamed.append(tuple(body.split("\n")))
+        names = {helper.name: _place(helper, seen) for helper in kernel.helpers}
+        renamed.append([text for line in kernel.body for text in _with_names(line, names)])
     for helper_lines in (*seen.values(), *renamed):
         lines.extend(["", *helper_lines])
     return "\n".join([*lines, "}"]) + "\n"

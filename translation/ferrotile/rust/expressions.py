@@ -8,14 +8,16 @@ from collections.abc import Callable, Hashable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ferrotile.program.dtypes import F32, I8, U8, DType, Kind
+from ferrotile.program.dtypes import F8E8M0FNU, F32, I8, U8, DType, Kind
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import Shape, TileType
+from ferrotile.rust.approximate import approximate
+from ferrotile.rust.integer_helpers import INTEGER_HELPERS
 from ferrotile.rust.layout import ATOM, Code, array, atom, binary, call, method, negative, suffixed
 from ferrotile.rust.safety import Helper
 from ferrotile.rust.scan_helpers import step
 from ferrotile.rust.targets import cutile_0_5 as target
-from ferrotile.rust.types import Spelling, literal
+from ferrotile.rust.types import Spelling, float_text, literal
 from ferrotile.rust.values import Values
 from ferrotile.syntax.span import Span
 
@@ -72,9 +74,11 @@ def constant_code(op: Operands, value: int | float | bool, dtype: DType, shape: 
         signed = DType("i32", Kind.SIGNED, 32)
         inner = op.bind("bits", op.spelling.tile(signed, shape), call("constant", atom("2143289344"), spelled))
         return call("bitcast", inner)
-    if dtype.name == "f8e8m0fnu":
+    if dtype.identical(F8E8M0FNU):
         exponent = math.frexp(float(value))[1] + 126 if value == value else 255
         return call("bitcast", op.bind("bits", op.spelling.tile(U8, shape), constant_code(op, exponent, U8, shape)))
+    if dtype.name in ("f16", "bf16") and value == 0 and math.copysign(1.0, value) > 0:
+        return call("constant", atom(f"{dtype}::ZERO"), spelled)
     wide = op.bind("wide", op.spelling.tile(F32, shape), constant_code(op, float(value), F32, shape))
     return call("convert_tile", wide)
 
@@ -117,6 +121,9 @@ def expression(operation: Operation, op: Operands) -> Code:
         case "offset":
             return method(op.raw(a[0]), "offset_tile", op.tile(a[1]))
     assert isinstance(kind, TileType)
+    form = op.values.floor_form(operation)
+    if form is not None:
+        return call(op.helper(form, form, INTEGER_HELPERS[form]), op.scalar(a[0]), op.scalar(a[1]))
     match code:
         case "constant":
             return _constant(operation, kind, op)
@@ -173,6 +180,8 @@ def _constant(operation: Operation, kind: TileType, op: Operands) -> Code:
         text = literal(value, kind.dtype, False)
         if text is not None:
             return negative(text) if text.startswith("-") else atom(text)
+        if kind.dtype.name in ("f16", "bf16") and kind.dtype.variable is None and math.isfinite(value):
+            return call(f"convert_scalar::<{kind.dtype}>", atom(f"{float_text(float(value), F32)}f32"))
         tile = op.bind("scalar", op.spelling.tile(kind.dtype, ()), constant_code(op, value, kind.dtype, ()))
         return call("tile_to_scalar", tile)
     if op.values.splats(operation.result):
@@ -228,15 +237,15 @@ def _truncate(operation: Operation, kind: TileType, op: Operands) -> Code:
 def _convert(operation: Operation, kind: TileType, op: Operands) -> Code:
     (source,) = operation.operands
     way = operation.attribute("rounding")
-    if operation.opcode == "ftof" and (way not in (None, "nearest_even") or "f8e8m0fnu" in _names(source, kind)):
+    if operation.opcode == "ftof" and (way not in (None, "nearest_even") or _powers_of_two(source, kind)):
         return call("ftof", op.tile(source), rounding(operation))
     if _scalar_like(source, op) and not kind.shape:
         return call(f"convert_scalar::<{kind.dtype}>", op.scalar(source))
     return call("convert_tile", op.tile(source))
 
 
-def _names(source: Value, kind: TileType) -> tuple[str, str]:
-    return tile_type(source).dtype.name, kind.dtype.name
+def _powers_of_two(source: Value, kind: TileType) -> bool:
+    return any(d.identical(F8E8M0FNU) for d in (tile_type(source).dtype, kind.dtype))
 
 
 def _compare(operation: Operation, op: Operands) -> Code:
@@ -348,10 +357,11 @@ def _arithmetic(operation: Operation, op: Operands) -> Code:
             )
         modes = [_mode(operation, m) for m in ("rounding", "ftz")] if code in ("addf", "subf", "mulf", "divf") else []
         return call(target.NAMED[code], op.tile(a[0]), op.tile(a[1]), *modes)
-    if code in target.WITH_ROUNDING and operation.attribute("rounding") in ("approx", "full"):
+    if code in target.APPROXIMATE and operation.attribute("rounding") in ("approx", "full"):
         if operation.attribute("rounding") == "approx":
-            name = target.WITH_ROUNDING[code]
-            return call(name, op.tile(a[0]), rounding(operation))
+            rank = len(tile_type(a[0]).shape)
+            name = op.helper((code, rank), f"{code}_approx", lambda n: approximate(n, code, rank))
+            return call(name, op.tile(a[0]))
         return call(code, op.tile(a[0]))
     if code not in target.FUNCTIONS:
         raise Unsupported("FT301", f"`{code}` has no translation yet.", operation.span)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ferrotile.passes.accesses import Access
 from ferrotile.passes.hints import check_is_free, use_tma
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
@@ -24,6 +25,7 @@ from ferrotile.rust.masked_loads import masked_load
 from ferrotile.rust.ordered import Ordered
 from ferrotile.rust.pointers import Pointers
 from ferrotile.rust.special_views import SpecialViews
+from ferrotile.rust.starts import Starts
 from ferrotile.rust.targets.cutile_0_5 import PADDING
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ _WHY = {
     False: "as in the Python, no two blocks write the same tile",
 }
 
-_FMA = 18
+_FMA = 17
 """Longer operands break an `fma(a, b, c, rounding::NearestEven, ftz::Disabled)`."""
 _INSIDE = 40
 """A longer view has a local of its own."""
@@ -42,12 +44,12 @@ _INSIDE = 40
 _Key = tuple[int, tuple[int, ...], tuple[int, ...], str | None]
 
 
-def _plain_fma(operation: Operation) -> int:
-    """The rank of a multiply-add of tiles in the default mode; 0 for anything else."""
+def _plain_fma(operation: Operation) -> int | None:
+    """The rank of a multiply-add of tiles in the default mode; None for anything else."""
     if operation.opcode != "fma" or operation.attribute("ftz"):
-        return 0
+        return None
     plain = operation.attribute("rounding") in (None, "nearest_even")
-    return tile_type(operation.result).rank if plain else 0
+    return tile_type(operation.result).rank if plain else None
 
 
 class Memory:
@@ -75,6 +77,7 @@ class Memory:
         self.elements = Elements(self, body)
         self.special = SpecialViews(self, body)
         self.ordered = Ordered(self, body)
+        self.starts = Starts(self, body)
 
     def array(self, value: Value) -> ArrayPlan:
         found = array_of(value, self._defined)
@@ -130,7 +133,9 @@ class Memory:
         return call("make_partition_view", atom(name), shape, pad, order, atom(f"{name}.token()")), True
 
     def view(self, value: Value) -> str:
-        """The local that holds a read view, made on first use."""
+        """The local that holds a read view, made on first use; a mapped array is its own view."""
+        if self.array(value).form is Form.MAPPED:
+            return self.array(value).name
         key = self.key(value)
         if key in self.views:
             return self.views[key]
@@ -244,10 +249,10 @@ class Memory:
         """The helper for a plain `a * b + c`, where there are several of one rank or the operands' `length` would
         break the call."""
         rank = _plain_fma(operation)
-        if not rank or (self._fma[rank] < 2 and length <= _FMA):
+        if rank is None or (self._fma[rank] < 2 and length <= _FMA):
             return None
         single = tile_type(operation.result).dtype.identical(F32)
-        wish = f"fma_{rank}" if single else "mul_add"
+        wish = (f"fma_{rank}" if rank else "fma0") if single else "mul_add"
         return self.helpers.get(("mul_add", rank, single), wish, lambda name: safety.mul_add(name, rank, single))
 
     def hints(self, operation: Operation) -> safety.Access:
@@ -266,15 +271,18 @@ class Memory:
             raise Unsupported("FT304", f"`{plan.name}` is also written: load it without `order`.", operation.span)
         rank, access = len(view.tile), self.hints(operation)
         padding = "None" if view.padding is None else PADDING[view.padding]
+        start = self.starts.of(operation, plan)
+        several = start is not None
         name = self.helpers.get(
-            ("load_first", rank, owned, access, padding),
-            "load_first" + access.suffix + (f"_{view.padding}" if view.padding else ""),
-            lambda name: safety.load_first(name, rank, owned, access, padding),
+            ("load_first", rank, owned, access, padding, several),
+            ("load_early" if several else "load_first") + access.suffix + (f"_{view.padding}" if view.padding else ""),
+            lambda name: safety.load_first(name, rank, owned, access, padding, several),
         )
+        after = () if start is None else (start,)
         if owned:
-            return call(name, atom(plan.name))
+            return call(name, atom(plan.name), *after)
         shape = atom(self._body.spelling.shape(view.tile))
-        return call(name, atom(plan.name), shape, self.index(operation.operands[1:], True))
+        return call(name, atom(plan.name), shape, self.index(operation.operands[1:], True), *after)
 
     def inlines(self, operation: Operation) -> bool:
         """Whether a load may stand inside an expression: others need a typed local (JIT)."""
@@ -315,7 +323,8 @@ class Memory:
         elif plan.form is Form.OWNED:
             body.put("", method(atom(plan.name), "store", code))
         elif plan.form is Form.MAPPED:
-            body.put("", method(atom(plan.name), "store", code, atom(body.minted)))
+            at = self._minted(plan, access, tuple(index))
+            body.put("", method(atom(plan.name), "store", code, at))
         elif plan.form is Form.OWNED_ROW:
             at = array(*self._inside(operation, plan, "0"))
             body.put("", method(atom(self._nested(plan, view.type)), "store", code, at))
@@ -354,6 +363,15 @@ class Memory:
             if key not in self._extents:
                 name = self._extents[key] = self._body.scope.temporary("extent")
                 self.hoist(f"let {name} = ", atom(f"{plan.name}.shape()[{key[1]}]"), False, None)
+
+    def _minted(self, plan: ArrayPlan, access: Access, index: tuple[Value, ...]) -> Code:
+        """The index of a mapped tile: as it was minted, or with counters along the axes that the block owns."""
+        minted = self._body.minted[plan.value]
+        if not plan.owned_axes:
+            return atom(minted.tile)
+        own = zip(plan.map, minted.names, index, strict=True)
+        parts = [atom(n) if s.value else self._body.scalar(v) for s, n, v in own]
+        return call("coord", atom(f"({', '.join(p.text for p in parts)})"))
 
     def _inside(self, operation: Operation, plan: ArrayPlan, zero: str) -> list[Code]:
         """The index of a stored tile within what its block owns."""

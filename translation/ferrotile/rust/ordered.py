@@ -9,7 +9,7 @@ from ferrotile.passes.plan import ArrayPlan
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import ViewType
 from ferrotile.rust.expressions import tile_type
-from ferrotile.rust.layout import Code, array, atom, call
+from ferrotile.rust.layout import Code, array, atom, call, method
 from ferrotile.rust.targets.cutile_0_5 import PADDING
 
 if TYPE_CHECKING:
@@ -24,15 +24,20 @@ class Ordered:
         self._memory, self._body = memory, body
         self._defined = body.values.defined
 
-    def _raw_view(self, value: Value, plan: ArrayPlan) -> str:
-        """The view through which a token-ordered array is read and written."""
+    def _raw_view(self, value: Value, plan: ArrayPlan, write: bool = False) -> str:
+        """The view through which a token-ordered array is read and written. The padding of a written one is free."""
         key = self._memory.key(value)
+        if write:
+            key = next((k for k in self._memory.views if k[:3] == key[:3]), key)
         if key not in self._memory.views:
             view = value.type
             assert isinstance(view, ViewType)
             name = self._memory.views[key] = self._body.scope.temporary(f"p{plan.name}")
             shape = atom(self._body.spelling.shape(view.tile))
             identity = view.dim_map == tuple(range(len(view.dim_map)))
+            if identity and view.padding == "zero":
+                self._memory.hoist(f"let {name} = ", method(atom(plan.name), "partition", shape), False, None)
+                return name
             order = "dim_map::Identity" if identity else f"const_array![{', '.join(map(str, view.dim_map))}]"
             pad = "None" if view.padding is None else PADDING[view.padding]
             code = call(
@@ -74,7 +79,7 @@ class Ordered:
         """A store that waits for the array's last access."""
         body = self._body
         view = operation.operands[0]
-        name, token = self._raw_view(view, plan), self._memory.token(plan)
+        name, token = self._raw_view(view, plan, True), self._memory.token(plan)
         index = self._memory.index(operation.operands[2:], True)
         modes = self._raw_modes(operation, plan.rank)
         if not code.text.isidentifier():

@@ -113,8 +113,9 @@ def load(name: str, rank: int, access: Access) -> Helper:
 
 NAMES = frozenset(
     (
-        "load_first", "load_row", "load_vec", "store_row", "store_own", "store_at", "mul_add",
-        *(f"{stem}{n}" for stem in ("fma_", "row_of_", "load_at", "load_l", "row_l") for n in range(1, 11)),
+        "load_first", "load_early", "load_row", "load_vec", "store_row", "store_own", "store_at", "mul_add", "fma0",
+        "floor_div", "floor_mod",
+        *(f"{stem}{n}" for stem in ("fma_", "row_of_", "load_at", "load_l", "row_l") for n in range(11)),
     )
 )  # fmt: skip
 """Names that no local of a kernel may hide."""
@@ -151,14 +152,19 @@ def store_at(name: str, rank: int, access: Access) -> Helper:
     return _end(writer, name, 0)
 
 
-def load_first(name: str, rank: int, owned: bool, access: Access, padding: str = "None") -> Helper:
-    """A load that later accesses of the tensor wait for: of the block's own tile, else of tile `at` of `&Tensor`."""
+def load_first(
+    name: str, rank: int, owned: bool, access: Access, padding: str = "None", several: bool = False
+) -> Helper:
+    """A load that later accesses of the tensor wait for: of the block's own tile, else of tile `at` of `&Tensor`.
+    `several`: one of a row, which all start from one token."""
     if owned:
         parameters = ["z: &mut Tensor<E, S>"]
         own, index = atom("z.shape()"), array(*(call("program_id", atom(str(d))) for d in range(rank)))
     else:
         parameters = [f"z: &Tensor<E, {_dynamic(rank)}>", "own: Shape<S>", f"at: [i32; {rank}]"]
         own, index = atom("own"), atom("at")
+    if several:
+        parameters.append("start: Token")
     writer = _function(_ORDERED, f"fn {name}", rank, parameters, " -> Tile<E, S>")
     if owned:
         put(writer, "let at = ", index)
@@ -169,24 +175,25 @@ def load_first(name: str, rank: int, owned: bool, access: Access, padding: str =
     put(writer, "let view: Partition<E, S> = ", made, unsafe=True)
     latency = "None" if access.latency is None else f"Some({access.latency})"
     code = call(
-        "load_view_raw", atom("&view"), atom("at"), atom("Some(z.token())"), atom("Weak"),
+        "load_view_raw", atom("&view"), atom("at"), atom(f"Some({'start' if several else 'z.token()'})"), atom("Weak"),
         atom("TileBlock"), access.tma_code, atom(latency), array(*[atom("false")] * rank), own,
     )  # fmt: skip
     put(writer, "let (tile, done): (Tile<E, S>, Token) = ", code, unsafe=True)
-    writer.line("unsafe { z.set_token(done) };")
+    after = "join_tokens(&[z.token(), done])" if several else "done"
+    writer.line(f"unsafe {{ z.set_token({after}) }};")
     writer.line("tile")
     return _end(writer, name, 3)
 
 
 def mul_add(name: str, rank: int, single: bool) -> Helper:
     """`a * b + c`, rounded once; of f32 tiles where `single`, which keeps the head on one line."""
-    tile = "Tile<f32, S>" if single else "Tile<E, S>"
+    tile = ("Tile<f32, S>" if rank else "Tile<f32, { [] }>") if single else "Tile<E, S>"
     parameters = (f"a: {tile}", f"b: {tile}", f"c: {tile}")
     comment = "`a * b + c`, rounded once: cuTile Python's compiler contracts it."
     writer = Writer(4)
     writer.line(f"// {comment}")
-    types = "" if single else "E: ElementType, "
-    header(writer, f"fn {name}<{types}const S: [i32; {rank}]>", parameters, f" -> {tile}")
+    generics = [*([] if single else ["E: ElementType"]), *([] if single and not rank else [f"const S: [i32; {rank}]"])]
+    header(writer, f"fn {name}<{', '.join(generics)}>" if generics else f"fn {name}", parameters, f" -> {tile}")
     put(writer, "", call("fma", *map(atom, ("a", "b", "c", "rounding::NearestEven", "ftz::Disabled"))), "")
     return _end(writer, name, 0)
 

@@ -10,7 +10,7 @@ from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import ArrayType, TileType, ViewType
 from ferrotile.rust.element_helpers import atomic_mode
-from ferrotile.rust.layout import Code, array, atom, binary, call, method
+from ferrotile.rust.layout import CALL_WIDTH, Code, array, atom, binary, call, method
 from ferrotile.rust.targets.cutile_0_5 import ORDERING, PADDING, SCOPE
 
 if TYPE_CHECKING:
@@ -70,9 +70,11 @@ class SpecialViews:
         if base is None:  # a part's own `as_ptr` has no type for the JIT where the element type is generic
             base = call("pointer_to_tile", call("cast_mut", method(atom(name), "as_ptr")))
             base = body.bind("base", pointer, base)
-        base = self._bases[operation.result.id] = body.bind("base", pointer, method(base, "offset_tile", moved))
+        base = self._bases[operation.result.id] = body.bind(
+            "base", pointer, method(base, "offset_tile", moved), keep=True
+        )
         extents = [atom(f"{name}.shape()[{d}]") for d in range(rank)]
-        extents[axis] = binary(body.scalar(stop), "-", body.scalar(start), 9)
+        extents[axis] = self._length(start, stop)
         dims = ", ".join(["-1"] * rank)
         shape = self._struct("extents", "Shape", f"{{ [{dims}] }}", extents)
         inner = ", ".join([*["-1"] * (rank - 1), "1"])
@@ -84,6 +86,15 @@ class SpecialViews:
         code = call("make_tensor_view", base, atom(shape), atom(strides), atom(f"{name}.token()"))
         body.put(f"let {variable.name}: Tensor<{kind.dtype}, {{ [{dims}] }}> = ", code, unsafe=True)
 
+    def _length(self, start: Value, stop: Value) -> Code:
+        """`stop - start`; of `start + n` that is `n`, and the sum is written nowhere else."""
+        end = self._defined.get(stop.id)
+        if isinstance(end, Operation) and end.opcode == "addi" and self._body.values.is_inline(stop):
+            first, second = end.operands
+            if start.id in (first.id, second.id):
+                return self._body.scalar(second if first.id == start.id else first)
+        return binary(self._body.scalar(stop), "-", self._body.scalar(start), 9)
+
     def _struct(self, wish: str, type_: str, sizes: str, words: list[Code]) -> str:
         body = self._body
         name = body.scope.temporary(wish)
@@ -93,7 +104,11 @@ class SpecialViews:
             body.writer.line(f"{head} {{ {inside} }};")
         else:
             body.writer.line(f"{head} {{")
-            body.writer.line(f"    {inside},")
+            if len(inside) - len("dims: &[]") <= CALL_WIDTH:
+                body.writer.line(f"    {inside},")
+            else:
+                for line in ("dims: &[", *(f"    {w.text}," for w in words), "],"):
+                    body.writer.line(f"    {line}")
             body.writer.line("};")
         return name
 

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence, Set
+from operator import itemgetter
 
 from ferrotile.passes.plan import Plan
 from ferrotile.program.ir import Block, For, If, Loop, Operation, Value
 from ferrotile.program.types import TileType
 from ferrotile.rust.control import Control
 from ferrotile.rust.expressions import Operands, constant_code, expression, tile_type
-from ferrotile.rust.layout import CALL_WIDTH, Code, atom, call, method, statement, tuple_of, unsafe_statement
+from ferrotile.rust.layout import CALL_WIDTH, WIDTH, Code, atom, call, method, statement, tuple_of, unsafe_statement
 from ferrotile.rust.memory import Memory
 from ferrotile.rust.printing import print_line
+from ferrotile.rust.remarks import Queues, rust_comment
 from ferrotile.rust.targets.cutile_0_5 import UNTYPED_TILES
 from ferrotile.rust.types import Spelling, literal
 from ferrotile.rust.unsafe_forms import unsafe_reason
-from ferrotile.rust.values import Scope, Values, Variable
+from ferrotile.rust.values import Minted, Scope, Values, Variable
 from ferrotile.rust.wishes import Wishes
 from ferrotile.rust.writer import Writer
 from ferrotile.syntax.span import NOWHERE, Span
 
-_TALL = 3
-"""Lines that a statement may have before its conditions get names."""
+_TALL = 2
+"""Lines that a statement may have before its operands get names."""
+_NAME = 8
+"""The length of a name, more or less."""
+_LENGTH = itemgetter(1)
 
 
 class TooWide(Exception):
@@ -42,16 +47,16 @@ class Body:
         scope: Scope,
         spelling: Spelling,
         writer: Writer,
-        comments: Sequence[tuple[int, str]],
+        comments: Queues,
         forced: Container[int],
     ) -> None:
         self.plan, self.values, self.scope, self.spelling, self.writer = plan, values, scope, spelling, writer
         self.variables: dict[int, Variable] = {}
         self.forced = forced
         self.crowding: set[int] = set()
-        self._comments = list(comments)
+        self._comments = comments
         self.now = 0
-        self.minted = ""
+        self.minted: dict[int, Minted] = {}
         """The local that holds the tile of the mapped loop at hand."""
         self._base = writer.indent
         self.names = Wishes(values, scope)
@@ -67,8 +72,8 @@ class Body:
         is then not the last one."""
         layout: Callable[[str, Code, str, int], list[str] | None] = unsafe_statement if unsafe else statement
         lines = layout(prefix, code, suffix, self.writer.indent)
-        if lines is not None and len(lines) > _TALL:
-            self._prefer_locals(code)
+        if lines is not None and len(lines) > _TALL and not suffix.endswith("{"):
+            self.crowding |= self._better_named(prefix, code, f"{suffix} }}" if unsafe else suffix, len(lines))
         if lines is None:
             whole = [p for p in code.parts if p[0] not in self.forced and not self._free(p[0])]
             if whole:
@@ -77,25 +82,34 @@ class Body:
         for line in lines:
             self.writer.line(line)
 
-    def _prefer_locals(self, code: Code) -> None:
-        """A condition or a constant gets a name where that keeps the call on one line."""
-        for value, length in code.parts:
-            source = self.values.defined.get(value)
-            if value in self.forced or not isinstance(source, Operation):
+    def _better_named(self, prefix: str, code: Code, suffix: str, height: int) -> set[int]:
+        """The operands whose locals make a statement of this height, themselves counted, lower."""
+        units = [c.parts for c in code.arguments] if code.head is not None else [code.parts]
+        found = [max((p for p in unit if self._can_name(p, code)), key=_LENGTH, default=None) for unit in units]
+        named: set[int] = set()
+        length, inside = len(code.text), len(code.text) - len(code.head or "") - 2
+        for value, part in sorted((p for p in found if p is not None), key=_LENGTH, reverse=True):
+            named.add(value)
+            length, inside = length - part + _NAME, inside - part + _NAME
+            if inside > CALL_WIDTH and (code.head is not None or code.links):
                 continue
-            if source.opcode not in ("cmpi", "cmpf", "constant"):
-                continue
-            if len(code.text) - length + len("inside") <= CALL_WIDTH and tile_type(source.result).shape:
-                self.crowding.add(value)
-                return
+            one = self.writer.indent + len(prefix) + length + len(suffix) <= WIDTH
+            two = prefix.endswith("= ") and self.writer.indent + 4 + length + len(suffix) <= WIDTH
+            if (one or two) and len(named) + (1 if one else 2) < height:
+                return named
+        return set()
+
+    def _can_name(self, part: tuple[int, int], code: Code) -> bool:
+        value, length = part
+        return _NAME < length < len(code.text) and value not in self.forced and not self._free(value)
 
     def _free(self, value: int) -> bool:
         source = self.values.defined.get(value)
         return isinstance(source, Operation) and bool(source.results) and self.values.is_free(source.results[0])
 
-    def bind(self, wish: str, kind: str, code: Code) -> Code:
-        """A typed local in front of the statement at hand."""
-        name = self.scope.temporary(wish)
+    def bind(self, wish: str, kind: str, code: Code, keep: bool = False) -> Code:
+        """A typed local in front of the statement at hand, which alone reads it unless it is to `keep`."""
+        name = self.scope.temporary(wish) if keep else self.scope.passing(wish, self.now)
         self.put(f"let {name}: {kind} = ", code)
         return atom(name)
 
@@ -108,11 +122,9 @@ class Body:
 
     def _at(self, span: Span) -> None:
         if span != NOWHERE:
-            while self._comments and self._comments[0][0] <= span.start:
-                self.writer.span = span
-                text = self._comments.pop(0)[1]
-                self.writer.line("//" + text.removeprefix("#").rstrip())
             self.writer.span = span
+            for text in self._comments.until(span.start):
+                self.writer.line(rust_comment(text))
 
     def raw(self, value: Value) -> Code:
         """A value as it is held: an expression if inlined, else its local."""
@@ -158,7 +170,8 @@ class Body:
         code = self.raw(value)
         if code.text.isidentifier() and value.type.dtype.name != "bool":
             return method(code, "broadcast", atom(self.spelling.shape(())))
-        return self.bind(f"{value.name or 's'}_tile", kind, call("scalar_to_tile", self.raw(value)))
+        wish = f"{value.name}_tile" if value.name else self.wish(value)
+        return self.bind(wish, kind, call("scalar_to_tile", self.raw(value)))
 
     def scalar(self, value: Value) -> Code:
         """A rank-0 value as a Rust scalar."""
@@ -299,7 +312,11 @@ class Body:
         scalar = variable is not None or not self.values.is_tile0(value)
         if scalar and self.values.natural_tile0(value):
             kind = tile_type(value).dtype
-            name = self.scope.temporary(f"{self.wish(value)}_tile")
+            wish = self.wish(value)
+            if variable is None:  # the scalar may hide the tile
+                name = self.scope.declare(wish, self.now, self.now).name
+            else:
+                name = self.scope.passing(f"{wish}_tile", self.now)
             self.put(f"let {name}: {self.spelling.tile(kind, ())} = ", code, unsafe=unsafe)
             code, unsafe = call("tile_to_scalar", atom(name)), False
             annotation = f": {kind}"

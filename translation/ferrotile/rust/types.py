@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable
 from decimal import Decimal
 
 from ferrotile.passes import naming
-from ferrotile.program.dtypes import F32, DType
+from ferrotile.program.dtypes import F32, DType, Kind
 from ferrotile.program.types import Shape, Size, TileType
 
 _I32_MAX = 2**31 - 1
@@ -76,7 +76,7 @@ def float_text(value: float, dtype: DType) -> str:
 
 def literal(value: int | float | bool, dtype: DType, in_constant: bool) -> str | None:
     """A literal of the type, or None where the language has none that the JIT reads right (cutile-rs.md S6, S24)."""
-    if dtype.name == "bool":
+    if dtype.kind is Kind.BOOL:
         # `constant(false, ..)` is a tile of true.
         return "true" if value else (None if in_constant else "false")
     if dtype.is_integer:
@@ -86,7 +86,7 @@ def literal(value: int | float | bool, dtype: DType, in_constant: bool) -> str |
         if number > top or (not in_constant and not -_I32_MAX <= number <= _I32_MAX):
             return None
         return f"{number}{suffix}"
-    if dtype.name not in ("f32", "f64") or dtype.variable is not None:
+    if dtype.variable is not None or dtype.name not in ("f32", "f64"):
         return None
     number_ = float(value)
     if math.isnan(number_):

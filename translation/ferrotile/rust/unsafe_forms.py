@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from ferrotile.program.ir import Operation
 
-_ROUNDED = "f32 and this rounding mode are a pair that Tile IR supports."
-
 
 def unsafe_reason(operation: Operation) -> str | None:
     """The SAFETY line of an operation that needs an `unsafe` block; None for any other."""
     match operation.opcode:
-        case "exp" | "tanh" if operation.attribute("rounding") == "approx":
-            return _ROUNDED
         case "mmaf" if operation.attribute("fast_acc"):
             return "8-bit floats support fast accumulation."
         case "insert":

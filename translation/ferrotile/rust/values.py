@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from ferrotile.passes import naming
 from ferrotile.passes.facts import Facts
 from ferrotile.passes.uses import loop_ends
-from ferrotile.program.ir import End, For, If, Loop, Operation, Statement, Value
+from ferrotile.program.ir import Block, End, For, Loop, Operation, Statement, Value
 from ferrotile.program.types import TileType
 from ferrotile.rust.targets.cutile_0_5 import OPERATORS, UNTYPED_SCALARS, WIDE_INTEGERS
 from ferrotile.rust.types import literal
@@ -54,6 +54,13 @@ _SPLATTED = frozenset((*OPERATORS, "select", "fma", "cmpf", "cmpi", "maxf", "min
 
 FOREVER = 1 << 40
 """A position after every statement."""
+
+
+class Minted(Struct, frozen=True):
+    """The local that holds a mapped partition's index, and those of its components (`_`: not needed)."""
+
+    tile: str
+    names: tuple[str, ...]
 
 
 class Variable(Struct):
@@ -129,7 +136,7 @@ class Values:
             return False
         if source.opcode == "constant":
             return self._constant_inline(source, kind, value, consumer) or self._splats(source, kind, value, consumer)
-        if value.name is not None:
+        if value.name is not None and not self._rebound(source, value, consumer):
             return False
         if self._untyped_comparison(source, consumer):
             return False
@@ -141,9 +148,19 @@ class Values:
             isinstance(consumer, Operation) and consumer.opcode in ("base_pointer", "offset", "load_ptr", "store_ptr")
         )
 
+    @staticmethod
+    def _rebound(source: Operation, value: Value, consumer: Statement) -> bool:
+        """Whether a reshaped tile goes at once into another one of the author's name for it."""
+        return source.opcode == "reshape" and isinstance(consumer, Operation) and (
+            len(consumer.results) == 1 and consumer.result.name == value.name
+        )
+
     def _untyped_comparison(self, source: Operation, consumer: Statement) -> bool:
         """Whether the JIT would take a comparison of tiles for a scalar: as operand of an operator in an argument."""
         if source.opcode not in ("cmpi", "cmpf") or not isinstance(consumer, Operation):
+            return False
+        kind = source.operands[0].type
+        if isinstance(kind, TileType) and not kind.shape and not any(map(self.is_tile0, source.operands)):
             return False
         return consumer.opcode in OPERATORS and self.is_inline(consumer.result)
 
@@ -163,10 +180,12 @@ class Values:
     def _splats(self, source: Operation, kind: TileType, value: Value, consumer: Statement) -> bool:
         """Whether a constant is a literal on all lanes where it is used: the JIT knows the type of that anywhere."""
         number = source.attribute("value")
-        if value.name is not None or kind.dtype.name not in ("f32", "i32") or not isinstance(number, (int, float)):
+        if value.name is not None or kind.dtype.variable is not None or not isinstance(number, (int, float)):
+            return False
+        if kind.dtype.name not in ("f32", "i32"):
             return False
         text = literal(number, kind.dtype, False) or ""
-        plain = bool(kind.shape) and kind.dtype.variable is None and text.replace(".", "").isdigit()
+        plain = bool(kind.shape) and text.replace(".", "").isdigit()
         return plain and isinstance(consumer, Operation) and consumer.opcode in _SPLATTED
 
     def splats(self, value: Value) -> bool:
@@ -218,6 +237,8 @@ class Values:
         kind = value.type
         if not isinstance(source, Operation) or not isinstance(kind, TileType) or kind.shape:
             return False
+        if self.floor_form(source) is not None:
+            return False
         match source.opcode:
             case "block_id" | "tile_index" | "num_blocks" | "extent" | "num_tiles" | "stride":
                 return False
@@ -255,6 +276,17 @@ class Values:
         kind = source.operands[0].type
         return isinstance(kind, TileType) and kind.dtype.is_integer and kind.dtype.name not in WIDE_INTEGERS
 
+    def floor_form(self, source: Operation) -> str | None:
+        """The helper function of a `//` or `%` of i32 scalars that Rust's operator does not say."""
+        kind = source.operands[0].type if source.operands else None
+        if not isinstance(kind, TileType) or kind.shape or source.attribute("rounding") != "negative_inf":
+            return None
+        if kind.dtype.name != "i32" or source.opcode not in ("divi", "remi"):
+            return None
+        if source.opcode == "divi":
+            return None if self._floor_is_plain(source) else "floor_div"
+        return "floor_mod"
+
     def _floor_is_plain(self, source: Operation) -> bool:
         from ferrotile.passes.affine import non_negative
 
@@ -274,6 +306,8 @@ class Values:
             return True
         if source.opcode in UNTYPED_SCALARS:
             return False
+        if self.floor_form(source) is not None:
+            return True
         typed = [not self.is_inline(v) or self.infers(v) for v in source.operands]
         if source.opcode in ("mini", "maxi", "minf", "maxf") or source.attribute("rounding") == "positive_inf":
             return all(t or self._is_constant(v) for t, v in zip(typed, source.operands, strict=True))
@@ -298,6 +332,23 @@ class Values:
             if isinstance(consumer, Operation) and len(consumer.results) == 1 and self.is_inline(consumer.result):
                 last = max(last, self.last_use(consumer.result))
         return last
+
+    def uses(self, value: Value) -> list[int]:
+        """Every position at which the value's text is evaluated."""
+        found: list[int] = []
+        for consumer in self.consumers(value):
+            if isinstance(consumer, int):
+                found.append(consumer)
+                continue
+            found.append(self.position[id(consumer)])
+            if isinstance(consumer, Operation) and len(consumer.results) == 1 and self.is_inline(consumer.result):
+                found.extend(self.uses(consumer.result))
+        return found
+
+    def made_in(self, value: Value, block: Block) -> bool:
+        """Whether a statement of the block itself makes the value."""
+        source = self.defined.get(value.id)
+        return source is not None and self._block.get(id(source)) == id(block)
 
     def carry_of(self, value: Value) -> Carry | None:
         """The loop variable that starts as this value and is its only use, if the value has a local of its own."""
@@ -325,9 +376,8 @@ class Values:
             return None
         if self._block.get(id(source)) != id(loop.body):
             return None
-        if isinstance(source, Operation):
-            return value if self.last_use(argument) <= self.position[id(source)] else None
-        where = self.position[id(source)] - 1 if isinstance(source, If) else self.end[id(source)]
+        # The branches of an `if` read the argument until their ends, where they assign.
+        where = self.position[id(source)] if isinstance(source, Operation) else self.end[id(source)]
         return value if self.last_use(argument) <= where else None
 
     def loop_last(self, loop: For | Loop, k: int) -> int:
@@ -344,6 +394,7 @@ class Scope:
         self._reserved = reserved
         self._live: list[Variable] = []
         self._used: set[str] = set(hints)
+        self._hints = frozenset(hints)
 
     def is_free(self, name: str, position: int) -> bool:
         """Whether a variable declared after `position` may have this very name."""
@@ -358,6 +409,14 @@ class Scope:
         self._live.append(variable)
         self._used.add(variable.name)
         return variable
+
+    def passing(self, wish: str, position: int) -> str:
+        """A name for what the statement at `position` alone reads; never one of the author's."""
+        busy = {v.name for v in self._live if v.last > position}
+        name = naming.local(wish, _Either(busy | self._hints, self._reserved))
+        self._live.append(Variable(name, position + 1))
+        self._used.add(name)
+        return name
 
     def temporary(self, wish: str) -> str:
         """A name that nothing uses."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ferrotile.program.ir import Operation, Value
+from ferrotile.program.types import TileType
 from ferrotile.rust.targets.cutile_0_5 import WISHES
 from ferrotile.rust.values import Scope, Values
 
@@ -14,7 +15,12 @@ _BOUNDS = {"cmpi": "bound", "cmpf": "bound", "minf": "limit", "maxf": "limit", "
            "select": "other", "mulf": "factor", "divf": "divisor"}  # fmt: skip
 _REDUCTIONS = {"sum": "sum", "prod": "product", "max": "high", "min": "low"}
 _SAME = frozenset(("ftof", "itof", "ftoi", "exti", "trunci", "bitcast", "reshape", "broadcast", "permute"))
+_ACCESSES = frozenset(("load_view", "store_view"))
 _FAR = 8
+
+
+def _is_bool(value: Value) -> bool:
+    return isinstance(value.type, TileType) and value.type.dtype.name == "bool"
 
 
 class Wishes:
@@ -48,7 +54,7 @@ class Wishes:
             return
         if code in _SAME and source.operands[0].name:
             yield source.operands[0].name
-        if code in ("cmpi", "cmpf"):
+        if _is_bool(value):
             yield from ("inside", "valid", "holds")
             return
         if code == "iota":
@@ -67,6 +73,8 @@ class Wishes:
             if len(consumers) != 1 or not isinstance(consumers[0], Operation):
                 return None
             consumer = consumers[0]
+            if consumer.opcode in _ACCESSES and consumer.operands[1].id != value.id:
+                return "at"
             if consumer.opcode == "store_view":
                 return "tile"
             if len(consumer.results) != 1:

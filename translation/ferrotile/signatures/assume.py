@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ferrotile.program.dtypes import BOOL, F32, I32, DType
+from ferrotile.program.dtypes import BOOL, F16, F32, I32, DType
 from ferrotile.signatures.annotations import Annotation
 from ferrotile.signatures.usage import Use
 from ferrotile.signatures.values import Constant, FloatValue, Int, Known, Ratio, Tensor, Unknown, Value
@@ -15,7 +15,7 @@ REPRESENTATIVES = (64, 32, 16, 128, 8, 256, 4, 2)
 
 _LONGEST_TILE = 4096
 _LARGEST_TILE = 128 * 128
-"""Elements of a tile with two assumed sizes: the assembler takes minutes for matrix tiles that no author would choose."""
+"""Elements of a tile with two assumed sizes: the assembler takes minutes for matrix tiles that no author chooses."""
 _SHORTEST_TILE = 16
 _COUNT = 8
 _ROUNDS = 4
@@ -128,6 +128,7 @@ def element_type(use: Use, tensor: Tensor, known: list[DType]) -> tuple[DType, s
     if use.element is not None:
         return use.element, "like what the kernel stores or pads with"
     floats = [d for d in known if d.is_float and d.bits >= 16]
-    if floats:
-        return max(floats, key=floats.count), "like the others"
-    return F32, ""
+    if use.element_matrix:  # products of f32 are no work for tensor cores: the assembler takes minutes
+        halves = [d for d in floats if d.bits == 16]
+        return max(halves, key=halves.count, default=F16), "since its elements are multiplied as matrices"
+    return (max(floats, key=floats.count), "like the others") if floats else (F32, "")

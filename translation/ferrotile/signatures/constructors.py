@@ -18,18 +18,40 @@ _SIZED = {
     "uniform",
     "normal",
     "standard_normal",
+    "random_sample",
+    "device_array",
+    "pinned_array",
 }
-_LIKE = {"empty_like", "zeros_like", "ones_like", "rand_like", "randn_like", "full_like", "randint_like"}
+_LIKE = {
+    "empty_like",
+    "zeros_like",
+    "ones_like",
+    "rand_like",
+    "randn_like",
+    "full_like",
+    "randint_like",
+    "device_array_like",
+}
+_PLACES = {
+    "empty": 1, "zeros": 1, "ones": 1, "full": 2, "array": 1, "asarray": 1, "arange": 3, "empty_like": 1,
+    "zeros_like": 1, "ones_like": 1, "full_like": 2, "ascontiguousarray": 1, "eye": 3, "identity": 1,
+    "device_array": 1, "pinned_array": 1, "standard_normal": 1,
+}  # fmt: skip
+"""Where NumPy's constructors and their like take an element type by position."""
+_ROOTS = ("torch", "cupy", "numpy", "jax", "numba.cuda")
 
 
 def construct(dotted: str, arguments: Arguments) -> Value | None:
     """The result of a tensor constructor, None where `dotted` is not one."""
-    root = dotted.partition(".")[0]
-    if root not in ("torch", "cupy", "numpy", "jax"):
+    root = next((r for r in _ROOTS if dotted.startswith(r + ".")), None)
+    if root is None:
         return None
     name = dotted.rpartition(".")[2]
     default = F32 if root in ("torch", "jax") else F64
     given = arguments.named.get("dtype")
+    if given is None and root != "torch" and name in _PLACES and len(arguments.positional) > _PLACES[name]:
+        given = arguments.positional[_PLACES[name]]
+        arguments = Arguments(arguments.positional[: _PLACES[name]], arguments.named)
     dtype = element_type(given)
     if name in _LIKE:
         base = arguments.get(0, "input", "a")
@@ -43,6 +65,13 @@ def construct(dotted: str, arguments: Arguments) -> Value | None:
         if name == "full" and given is None:
             made = _fill_type(arguments.get(1, "fill_value"), default)
         return tensor_of(size_of(name, arguments), made)
+    if name in ("eye", "identity"):
+        rows, columns = arguments.get(0, "n", "N"), arguments.get(1, "m", "M")
+        sides = tuple(s if isinstance(s, Int) else Int() for s in (rows, columns or rows))
+        return tensor_of(sides, default if given is None else dtype)
+    if name in ("integers", "random_integers"):
+        named = arguments.get(2, "size")
+        return tensor_of(shape_of(named), I64 if given is None else dtype)
     if name in ("arange", "linspace"):
         return _range(name, arguments, default if given is None else dtype, given is None)
     if name in (
@@ -53,6 +82,10 @@ def construct(dotted: str, arguments: Arguments) -> Value | None:
         "ascontiguousarray",
         "from_numpy",
         "asfortranarray",
+        "to_device",
+        "device_put",
+        "from_dlpack",
+        "as_cuda_array",
     ):
         first = arguments.get(0, "data", "object")
         if isinstance(first, Tensor):
@@ -72,6 +105,8 @@ def size_of(name: str, arguments: Arguments) -> tuple[Int, ...] | None:
         return next((shape_of(p) for p in positional[1:] if isinstance(p, Sequence | Shape)), None)
     if name in ("uniform", "normal"):
         return shape_of(positional[2]) if len(positional) > 2 else None
+    if positional and isinstance(positional[0], Sequence | Shape):
+        return shape_of(positional[0])
     if name == "full":
         return shape_of(positional[0]) if positional else None
     if len(positional) == 1:

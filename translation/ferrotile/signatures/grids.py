@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ferrotile.signatures.model import Argument, ArrayArgument, GridFactor
 from ferrotile.signatures.symbols import Symbols
-from ferrotile.signatures.tensors import product
+from ferrotile.signatures.tensors import identity
 from ferrotile.signatures.values import Constant, Grid, Int, Sequence, Term, Value
 
 Factors = tuple[tuple[GridFactor, ...], ...]
@@ -22,12 +22,16 @@ def launched_grid(
         terms = axis.as_terms() if isinstance(axis, Int) else None
         if terms is None:
             return None
-        whole = product(terms) if len(terms) > 1 else None
-        if whole is not None and symbols.known(whole):
-            terms = (Term(whole),)
         resolved = [symbols.term(t, constants) for t in terms]
         if any(t is None for t in resolved):
-            return None
+            # Its factors are no extents: it may be one itself, or a number.
+            whole = identity(axis) if isinstance(axis, Int) else None
+            if whole is not None and symbols.known(whole):
+                resolved = [symbols.term(Term(whole), constants)]
+            elif isinstance(axis, Int) and axis.value is not None and not axis.derived:
+                resolved = [Term(axis.value)]
+            else:
+                return None
         found.append(tuple(t for t in resolved if t is not None and t != Term(1, 1)))
     while found and not found[-1]:
         found.pop()

@@ -5,6 +5,7 @@ parameters. A condition that nothing tells is read both ways, one path at a time
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -20,6 +21,7 @@ from ferrotile.syntax.module import Module
 
 __all__ = ["Launch", "Launches", "collect_launches"]
 
+_LAUNCHING = re.compile(rb"launch|exhaustive_search|cutile_call")
 _STEPS = 30_000
 _USERS = 12
 _USER_STEPS = 12_000
@@ -56,7 +58,7 @@ def collect_launches(module: Module, workspace: Workspace | None = None, name: s
     pass the result to `infer_signatures` of every kernel."""
     users = () if workspace is None else using(workspace, name)
     data = module.document.data
-    if not users and workspace is None and b"launch" not in data and b"exhaustive_search" not in data:
+    if not users and workspace is None and not _LAUNCHING.search(data):
         return Launches()
     run = Run(module, name, workspace, _STEPS)
     run.evaluate, run.execute = evaluate, execute

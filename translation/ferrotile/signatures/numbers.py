@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from ferrotile.program.dtypes import DType
 from ferrotile.signatures.comparisons import number_of, truth
-from ferrotile.signatures.tensors import Arguments, product
+from ferrotile.signatures.tensors import Arguments, identity
 from ferrotile.signatures.values import (
     UNKNOWN,
     FloatValue,
@@ -43,9 +44,10 @@ def ceil_div(top: Value, bottom: Value) -> Int:
     if bottom.value == 1:
         return top
     if top.is_literal and bottom.is_literal:
-        return Int(value, guess=guess)
-    if top.ident is None and top.terms is not None and (whole := product(top.terms)) is not None:
-        top = Int(top.value, whole, guess=top.guess)
+        terms = (Term(f"#{top.value}", bottom.value),) if top.value and bottom.value and bottom.value > 0 else None
+        return Int(value, None, terms, guess=guess)
+    if top.ident is None and top.terms:
+        top = Int(top.value, identity(top), guess=top.guess)
     extent: str | int | None = top.ident if top.ident is not None or top.derived else top.value
     tile: str | int | None = bottom.ident if bottom.ident is not None or bottom.derived else bottom.value
     if extent is None or not tile or top.terms is not None:
@@ -105,16 +107,38 @@ def binary(op: ast.operator, left: Value, right: Value) -> Value:
 
 
 def _elementwise(op: ast.operator, left: Tensor, right: Tensor) -> Tensor:
-    """Two tensors: what is known of both alike. Extents that differ may be broadcast, so they are not known."""
-    dtype = left.dtype if left.dtype == right.dtype else None
+    """Two tensors, broadcast together; an extent that may be broadcast is not known."""
+    dtype = _promoted(left.dtype, right.dtype)
     if isinstance(op, ast.Div) and dtype is not None and not dtype.is_float:
         dtype = None
-    if left.rank is None or left.rank != right.rank:
+    if left.rank is None or right.rank is None:
         return Tensor(dtype)
-    same = [
-        a for a, d in left.dims.items() if a in right.dims and d.ident is not None and right.dims[a].ident == d.ident
-    ]
-    return Tensor(dtype, left.rank, {a: left.dims[a] for a in same})
+    long, short = (left, right) if left.rank >= right.rank else (right, left)
+    rank, more = max(left.rank, right.rank), abs(left.rank - right.rank)
+    dims: dict[int, Int] = {}
+    for axis in range(rank):
+        a, b = long.dims.get(axis), short.dims.get(axis - more)
+        if axis < more or (b is not None and b.value == 1):
+            found = a
+        elif a is not None and a.value == 1:
+            found = b
+        else:
+            same = a is not None and b is not None and a.ident is not None and a.ident == b.ident
+            found = a if same else next((d for d in (a, b) if d is not None and (d.ident or "").startswith("#")), None)
+        if found is not None:
+            dims[axis] = found
+    return Tensor(dtype, rank, dims)
+
+
+def _promoted(left: DType | None, right: DType | None) -> DType | None:
+    """The element type of torch and NumPy for two of one kind; None where they differ among each other."""
+    if left == right or left is None or right is None:
+        return left if left == right else None
+    if left.is_float != right.is_float:
+        return left if left.is_float else right
+    if left.is_float and left.bits != right.bits:
+        return left if left.bits > right.bits else right
+    return None
 
 
 def _with_scalar(op: ast.operator, tensor: Tensor, other: Value) -> Tensor:
@@ -141,9 +165,18 @@ def _integers(op: ast.operator, left: Int, right: Int) -> Value:
             if first is None or second is None or not derived:
                 return Int(value, derived=derived, guess=guess)
             return Int(value, None, (*first, *second), guess=guess)
-        # `M // T` is no ceiling division: it leaves out the tail that a launcher of `ceil(M / T)` blocks would write.
+        # `M // T` leaves out the tail that a launcher of `ceil(M / T)` blocks would write: there must be none.
+        case ast.FloorDiv() if left.value and right.value and right.value > 0 and left.value % right.value == 0:
+            return ceil_div(left, right)
         case _:
-            return Int(value, derived=derived, guess=guess)
+            ident = _same_when(type(op).__name__, left, right) if derived else None
+            return Int(value, ident, derived=derived, guess=guess)
+
+
+def _same_when(op: str, left: Int, right: Int) -> str | None:
+    """The identity of a difference, a quotient, ...: the same for the same operation on the same integers."""
+    sides = [i.ident or (f"#{i.value}" if i.is_literal and i.value is not None else None) for i in (left, right)]
+    return None if None in sides else f"({op} {sides[0]} {sides[1]})"
 
 
 def _compute(op: ast.operator, a: int | None, b: int | None) -> int | None:

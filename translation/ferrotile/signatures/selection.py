@@ -56,7 +56,9 @@ def _assumptions(signature: Signature) -> int:
 
 
 def _covered(signature: Signature, other: Signature) -> bool:
-    """Whether `other` says all that `signature` knows."""
+    """Whether `other` says all that `signature` knows, or is the same launch in an earlier round of its loop."""
+    if signature.site is not None and signature.site == other.site and _refined(signature, other):
+        return True
     if signature.grid is not None and signature.grid != other.grid:
         return False
     return all(_agrees(a, b) for a, b in zip(signature.arguments, other.arguments, strict=True))
@@ -75,3 +77,18 @@ def _agrees(a: Argument, b: Argument) -> bool:
             return a.source is Source.ASSUMED or (type(a.value) is type(b.value) and a.value == b.value)
         case _:
             return a.source is Source.ASSUMED
+
+
+def _refined(signature: Signature, other: Signature) -> bool:
+    """Whether `other` differs from `signature` in knowing more extents to be equal."""
+    named: dict[str | int, str | int] = {}
+    for a, b in zip(signature.arguments, other.arguments, strict=True):
+        if not isinstance(a, ArrayArgument) or not isinstance(b, ArrayArgument):
+            if not _agrees(a, b):
+                return False
+            continue
+        if (a.dtype != b.dtype and a.source is not Source.ASSUMED) or len(a.extents) != len(b.extents):
+            return False
+        if any(named.setdefault(x, y) != y for x, y in zip(a.extents, b.extents, strict=True)):
+            return False
+    return True

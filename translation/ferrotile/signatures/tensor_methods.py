@@ -41,9 +41,13 @@ _SAME = {
     "to_device", "block_until_ready", "set", "copy_to_host", "share_memory_", "retain_grad",
 }  # fmt: skip
 _REAL = {
-    "exp", "sin", "cos", "tan", "sigmoid", "exp2", "log2", "log1p", "expm1", "silu", "gelu", "reciprocal", "softmax", "log_softmax", "tanh", "sqrt", "rsqrt", "log", "cumsum", "pow", "erf",
+    "exp", "sin", "cos", "tan", "sigmoid", "exp2", "log2", "log1p", "expm1", "silu", "gelu", "reciprocal",
+    "softmax", "log_softmax", "tanh", "sqrt", "rsqrt", "log", "cumsum", "pow", "erf",
 }  # fmt: skip
 """Methods that keep the shape, and the element type of floats only."""
+
+OF_TENSORS = frozenset(("view", "reshape", "contiguous", "flatten", "ravel", "unsqueeze", "squeeze", "permute"))
+"""Methods that tell by their name that their object is a tensor."""
 
 
 def method(tensor: Tensor, name: str, arguments: Arguments) -> Value:

@@ -41,9 +41,9 @@ def tensor_of(dims: tuple[Int, ...] | None, dtype: DType | None) -> Tensor:
     seen: dict[int, int] = {}
     named: dict[int, Int] = {}
     for axis, dim in enumerate(dims):
-        whole = product(dim.terms) if dim.ident is None and dim.terms is not None and len(dim.terms) > 1 else None
-        if whole is not None:
-            dim = Int(dim.value, whole, dim.terms, True, dim.guess)
+        computed = identity(dim) if dim.terms else None
+        if computed is not None:
+            dim = Int(dim.value, computed, dim.terms, True, dim.guess)
         elif dim.ident is None and (dim.derived or dim.value is None):
             guess = _EXTENT if dim.guess is None else dim.guess
             dim = Int(dim.value, f"@{next(_SERIAL)}", dim.terms, True, guess)
@@ -122,6 +122,13 @@ def product(terms: Iterable[Term]) -> str | None:
     if not factors:
         return "#1"
     return factors[0] if len(factors) == 1 else "*" + "*".join(sorted(factors))
+
+
+def identity(value: Int) -> str | None:
+    """The identity of an integer, that of its form where it has no other."""
+    if value.ident is not None or not value.terms:
+        return value.ident
+    return product(value.terms) or f"({'*'.join(sorted(f'{t.extent}/{t.tile}' for t in value.terms))})"
 
 
 def product_of(dims: Iterable[Int]) -> Int:

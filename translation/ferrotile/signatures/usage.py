@@ -48,6 +48,8 @@ class Use(Struct):
     element_index: bool = False
     element_bits: bool = False
     element_condition: bool = False
+    element_matrix: bool = False
+    """Multiplied as matrices, as they are."""
 
 
 class Usage(Struct):

@@ -121,6 +121,8 @@ class Calls(Marks, ABC):
         if name in _BINARY and len(call.args) == 2:
             op = ast.Mod() if name in ("floordiv", "mod") else ast.Div() if name == "truediv" else ast.Add()
             return self._operation(op, first, infos[id(call.args[1])])
+        if name in ("mma", "matmul"):
+            self._mark_matrices(*(infos[id(a)] for a in call.args[:2]))
         if name == "mma_scaled" and len(call.args) >= 4:
             for scale in (call.args[1], call.args[3]):
                 for array in infos[id(scale)].elements:

@@ -47,6 +47,12 @@ class Marks:
         for name in found.elements:
             self.usage.of(name).element_index = True
 
+    def _mark_matrices(self, *operands: Info) -> None:
+        for found in operands:
+            if found.dtype is None and len(found.elements) == 1:
+                for name in found.elements:
+                    self.usage.of(name).element_matrix = True
+
     def _array_arity(self, array: Info, index: ast.expr | None, infos: dict[int, Info], at: ast.expr) -> int | None:
         if array.element_of is not None:
             self.usage.of(array.element_of).listed = True

@@ -178,6 +178,8 @@ class Reader(Calls):
             if isinstance(op, _BITWISE) and other.kind != "bool":
                 for name in this.elements:
                     self.usage.of(name).element_bits = True
+        if isinstance(op, ast.MatMult):
+            self._mark_matrices(left, right)
         if isinstance(op, ast.FloorDiv | ast.Mod):
             for name in right.origins:
                 self.usage.of(name).divisor = True

@@ -6,9 +6,11 @@ interpreted up to the kernel. What stays unknown is an error only where the kern
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from ferrotile.diagnostics.catalogue import diagnostic
+from ferrotile.frontends.cutile import static_names
 from ferrotile.frontends.cutile.classes import class_of
 from ferrotile.frontends.cutile.environment import Context, Frame, Refused
 from ferrotile.frontends.cutile.static import Interpreter, Scope, to_abstract
@@ -20,6 +22,18 @@ from ferrotile.signatures.annotations import Annotation, Role
 from ferrotile.signatures.assume import REPRESENTATIVES, constant
 from ferrotile.signatures.usage import Use, read_usage
 from ferrotile.syntax.module import FunctionSource, Module
+
+_DTYPES: Mapping[str, str] = {
+    "bool": "bool_",
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    "bf16": "bfloat16",
+    "tf32": "tfloat32",
+    "f8e4m3fn": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+}
+"""Element types by cuTile Python's own names."""
 
 
 def closure_of(ctx: Context, kernel: FunctionSource) -> Frame | None:
@@ -141,29 +155,99 @@ def _assume(ctx: Context, factory: ast.FunctionDef, inner: ast.AST, scope: Scope
 
 
 def _arguments(ctx: Context, factory: ast.FunctionDef) -> Scope:
-    """The values of the first call that is known, else the defaults."""
+    """The values that the first call gives all of, else what the first calls that give any say, and the defaults."""
+    arguments = factory.args
+    given: Scope = {}
     for call in calls_of(ctx.module, factory.name):
-        run = Interpreter(ctx, [])
+        run = Interpreter(ctx, [_around(ctx, call)])
         try:
             positional = run.elements(call.args)
             keywords = {k.arg: run.value(k.value) for k in call.keywords if k.arg is not None}
-            return bind_static(run, f"`{factory.name}`", factory.args, positional, keywords)
+            return bind_static(run, f"`{factory.name}`", arguments, positional, keywords)
         except (StaticError, Refused, RecursionError):
-            continue
-    arguments = factory.args
+            for name, node in _named(arguments, call):
+                _note(run, given, name, node)
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
     pairs: list[tuple[str, ast.expr | None]] = list(
         zip(names[len(names) - len(arguments.defaults) :], arguments.defaults, strict=True)
     )
     pairs += [(a.arg, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
-    scope: Scope = {}
     for name, default in pairs:
-        try:
-            if default is not None:
-                scope[name] = Interpreter(ctx, []).value(default)
-        except (StaticError, Refused, RecursionError):
-            continue
+        if default is not None:
+            _note(Interpreter(ctx, []), given, name, default)
+    return given
+
+
+def _note(run: Interpreter, given: Scope, name: str, node: ast.expr) -> None:
+    """Keep the value of an argument that is known and not given yet."""
+    try:
+        given.setdefault(name, run.value(node))
+    except (StaticError, Refused, RecursionError):
+        return
+
+
+def _named(arguments: ast.arguments, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """The arguments of a call by the names of the parameters."""
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    if not any(isinstance(a, ast.Starred) for a in call.args):
+        yield from zip(names, call.args, strict=False)
+    known = {*names, *(a.arg for a in arguments.kwonlyargs)}
+    yield from ((k.arg, k.value) for k in call.keywords if k.arg is not None and k.arg in known)
+
+
+def _around(ctx: Context, call: ast.Call) -> Scope:
+    """The local names of the functions around a call that have one value, or a default, each."""
+    scope: Scope = {}
+    for function in enclosing_functions(ctx.module, call):
+        scope |= {n: StaticError(f"`{n}` is not known") for n in (*_parameters(function), *_stored(function.body))}
+        names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        given = dict(zip(reversed(names), reversed(function.args.defaults), strict=False))
+        keyword_only = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+        given |= {a.arg: d for a, d in keyword_only if d is not None}
+        for name, default in given.items():
+            _settle(ctx, scope, name, default)
+        stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        for statement in function.body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if stored.count(name) == 1:
+                    _settle(ctx, scope, name, value)
+                case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                    for target, value in zip(targets, values, strict=False):
+                        if isinstance(target, ast.Name) and stored.count(target.id) == 1:
+                            _settle(ctx, scope, target.id, value)
+                case _:
+                    continue
+    for target, iterable in _loops_around(ctx.module, call):
+        scope |= {n.id: StaticError(f"`{n.id}` is not known") for n in ast.walk(target) if isinstance(n, ast.Name)}
+        run = Interpreter(ctx, [scope])
+        with suppress(StaticError, Refused, RecursionError):
+            run.assign(target, next(iter(static_names.iterate(run.value(iterable)))))
     return scope
+
+
+def _loops_around(module: Module, call: ast.Call) -> list[tuple[ast.expr, ast.expr]]:
+    """The targets and iterables of the loops and comprehensions around a call, outermost first."""
+    found: list[tuple[ast.expr, ast.expr]] = []
+    for statement in module.statements:
+        if not any(n is call for n in ast.walk(statement)):
+            continue
+        for node in ast.walk(statement):
+            inside = any(n is call for n in ast.walk(node))
+            match node:
+                case ast.For(target=target, iter=iterable) if inside:
+                    found.append((target, iterable))
+                case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp() if inside:
+                    found.extend((g.target, g.iter) for g in node.generators)
+                case _:
+                    continue
+    return found
+
+
+def _settle(ctx: Context, scope: Scope, name: str, value: ast.expr) -> None:
+    try:
+        scope[name] = Interpreter(ctx, [scope]).value(value)
+    except (StaticError, Refused, RecursionError):
+        scope[name] = StaticError(f"`{name}` is not known")
 
 
 def calls_of(module: Module, name: str) -> Iterator[ast.Call]:
@@ -181,8 +265,8 @@ def captured_text(value: Abstract) -> str | None:
             return f'float("{number}")'
         case Const(value=raw, dtype=None):
             return repr(raw)
-        case DTypeOf():
-            return None
+        case DTypeOf(dtype=dtype) if (name := _DTYPES.get(dtype.name)) is not None:
+            return f'__import__("cuda.tile", fromlist=("{name}",)).{name}'
         case TupleOf(items=items):
             parts = [captured_text(i) for i in items]
             known = [p for p in parts if p is not None]
@@ -203,8 +287,18 @@ def captures(module: Module, kernel: FunctionSource) -> dict[str, str]:
     frame = closure_of(ctx, kernel)
     while frame is not None:
         for name, value in frame.variables.items():
-            text = ast.unparse(value.node) if isinstance(value, Function) else captured_text(value)
+            text = _function_text(module, name, value) if isinstance(value, Function) else captured_text(value)
             if text is not None:
                 found.setdefault(name, text if isinstance(value, Function) else f"{name} = {text}")
         frame = frame.closure
     return found
+
+
+def _function_text(module: Module, name: str, function: Function) -> str:
+    """A captured function: of the module by its name, one of the factory as it stands there."""
+    own = getattr(function.node, "name", None)
+    top = None if own is None else module.function(own)
+    if top is not None and top.node is function.node:
+        return f"{name} = {own}"
+    text = ast.unparse(function.node)
+    return f"{name} = {text}" if isinstance(function.node, ast.Lambda) else text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrotile.frontends.cutile.arguments import Arguments
-from ferrotile.program.dtypes import DType, Kind
+from ferrotile.program.dtypes import F8E8M0FNU, DType, Kind
 
 _BASIC = frozenset(("nearest_even", "zero", "negative_inf", "positive_inf"))
 _ROUNDINGS = {
@@ -35,6 +35,8 @@ def check_mode(args: Arguments, name: str, dtype: DType) -> None:
 def check_float_conversion(args: Arguments, source: DType, dtype: DType, rounding: str | None) -> None:
     """Refuses a conversion between floats, or a rounding of it, that cuTile Python does not have."""
     mode = rounding or "nearest_even"
+    if mode == "nearest_even" and not dtype.identical(F8E8M0FNU):
+        return
     modes = {"nearest_even"} if dtype.name != "f8e8m0fnu" else {"zero", "positive_inf"}
     if dtype.name in ("f64", "f32", "tf32", "f16", "bf16"):
         modes.add("zero")

@@ -123,7 +123,10 @@ class Interpreter:
         assert isinstance(node, ast.Name)
         for scope in reversed(self.scopes):
             if node.id in scope:
-                return scope[node.id]
+                found = scope[node.id]
+                if isinstance(found, StaticError):
+                    raise found
+                return found
         if self.in_kernel and self.ctx.is_local(node.id):
             return to_python(self.ctx, self.ctx.look_up(node))
         return self.global_name(node)

@@ -62,8 +62,8 @@ PADDING = MappingProxyType(
     {"zero": "Zero", "neg_zero": "NegZero", "nan": "Nan", "pos_inf": "PosInf", "neg_inf": "NegInf"}
 )
 
-WITH_ROUNDING = MappingProxyType({"exp": "exp_with_rounding", "tanh": "tanh_with_rounding"})
-"""Functions whose approximate form is a separate unsafe one."""
+APPROXIMATE = frozenset(["exp", "tanh"])
+"""Functions whose approximate form is declared in the module: cutile's own is unsafe for other types' sake."""
 
 UNTYPED_TILES = frozenset(
     [

@@ -8,10 +8,13 @@ from ferrotile.signatures import numbers
 from ferrotile.signatures.constructors import construct
 from ferrotile.signatures.host import length, unbound_parameter
 from ferrotile.signatures.hostcode import objects
+from ferrotile.signatures.hostcode.known_globals import library_call
 from ferrotile.signatures.hostcode.launches import is_launcher, launch, looks_like_launcher
+from ferrotile.signatures.hostcode.neural import call_layer, is_module_method, layer, module_method
 from ferrotile.signatures.hostcode.objects import annotated_fields, elements, home_of, plain
+from ferrotile.signatures.hostcode.parsers import is_parser_method, make_parser, namespace_table, parser_method
 from ferrotile.signatures.hostcode.run import KERNEL_MAKERS, Names, Run, Scope
-from ferrotile.signatures.tensor_methods import method
+from ferrotile.signatures.tensor_methods import OF_TENSORS, method
 from ferrotile.signatures.tensors import Arguments, numel
 from ferrotile.signatures.values import (
     UNKNOWN,
@@ -32,7 +35,7 @@ from ferrotile.signatures.values import (
 )
 
 _DEPTH = 16
-_NAMESPACES = ("types.SimpleNamespace", "argparse.Namespace")
+_NAMESPACES = ("types.SimpleNamespace", "argparse.Namespace", "triton.testing.Benchmark")
 
 
 def call(run: Run, node: ast.Call, scope: Scope) -> Value:
@@ -77,6 +80,8 @@ def call_value(run: Run, callee: Value, arguments: Arguments, scope: Scope | Non
             return _instance(run, callee, arguments)
         case Method(owner=owner, name=name):
             return _method(run, owner, name, arguments)
+        case Instance(of=None) if (made := call_layer(callee, arguments)) is not None:
+            return made
         case Instance(of=Class() as of):
             for name in ("__call__", "forward"):
                 found = objects.find_method(run, of, name)
@@ -93,7 +98,7 @@ def call_value(run: Run, callee: Value, arguments: Arguments, scope: Scope | Non
 def _global(run: Run, dotted: str, arguments: Arguments) -> Value:
     if dotted in ("torch.device", "torch.cuda.device"):
         return Unknown(None, "device")
-    made = construct(dotted, arguments)
+    made = library_call(dotted, arguments) or layer(dotted, arguments) or construct(dotted, arguments)
     if made is not None:
         if isinstance(made, Tensor) and run.default_changes and "dtype" not in arguments.named:
             return Tensor(None, made.rank, made.dims)
@@ -104,6 +109,8 @@ def _global(run: Run, dotted: str, arguments: Arguments) -> Value:
         return first
     if dotted == "functools.partial":
         return _partial(first, arguments)
+    if dotted == "argparse.ArgumentParser":
+        return make_parser()
     if dotted in _NAMESPACES:
         return Instance(None, dict(arguments.named))
     if dotted.rpartition(".")[2] in ("namedtuple", "lru_cache", "cache", "wraps"):
@@ -118,6 +125,8 @@ def _global(run: Run, dotted: str, arguments: Arguments) -> Value:
         case "builtins.list" | "builtins.tuple" | "builtins.sorted" | "builtins.reversed" | "builtins.iter":
             items = () if first is None else elements(first)
             return UNKNOWN if items is None else Sequence(items)
+        case "builtins.vars":
+            return namespace_table(first)
         case "builtins.range":
             return _range(arguments)
         case "builtins.zip" | "itertools.product":
@@ -224,6 +233,10 @@ def _method(run: Run, owner: Value, name: str, arguments: Arguments) -> Value:
             return owner  # `kernel.replace_hints(...)`
         case Class() if name == "apply":
             return _apply(run, owner, arguments)
+        case Instance() if is_parser_method(owner, name):
+            return parser_method(owner, name, arguments)
+        case Instance() if is_module_method(run, owner, name):
+            return module_method(owner, name, arguments)
         case Class() | Instance():
             if name == "save_for_backward" and isinstance(owner, Instance):
                 owner.fields["saved_tensors"] = Sequence(arguments.positional)
@@ -236,6 +249,8 @@ def _method(run: Run, owner: Value, name: str, arguments: Arguments) -> Value:
             return numel(tensor) if name == "numel" else UNKNOWN
         case Int() | Known():
             return numbers.method(owner, name)
+        case Unknown() if name in OF_TENSORS:
+            return method(Tensor(), name, arguments)
         case _:
             _callbacks(run, arguments)
             return UNKNOWN
@@ -269,8 +284,13 @@ def _apply(run: Run, of: Class, arguments: Arguments) -> Value:
     return result
 
 
-def call_function(run: Run, function: Function, arguments: Arguments) -> Value:
-    """Read a function's body with these arguments; those missing are what defaults and annotations say."""
+def _is_switch(value: Value) -> bool:
+    return isinstance(value, Known) and (value.value is None or isinstance(value.value, bool))
+
+
+def call_function(run: Run, function: Function, arguments: Arguments, entry: bool = False) -> Value:
+    """Read a function's body with these arguments; those missing are what defaults and annotations say. `entry`: the
+    call stands for all that are not seen."""
     node, home = function.node, home_of(run, function.home)
     if run.is_kernel(function, home) or run.depth >= _DEPTH:
         return UNKNOWN
@@ -287,8 +307,10 @@ def call_function(run: Run, function: Function, arguments: Arguments) -> Value:
         if value is None and name in defaults:
             value = run.evaluate(run, defaults[name], Scope({}, home))
             unbound = unbound_parameter(parameter, summary.tensors)
-            if value == Known(None) and isinstance(unbound, Tensor) and run.depth == 0:
+            if value == Known(None) and isinstance(unbound, Tensor) and entry:
                 value = value if run.decisions.choose(True) else unbound
+            elif run.switches and run.depth == 0 and _is_switch(value):
+                value = Unknown(run.fresh(name), "bool", value == Known(True))
         if value is None:
             value = unbound_parameter(parameter, summary.tensors)
         names[name] = run.named(name, value)

@@ -12,7 +12,10 @@ from ferrotile.signatures.host import literal
 from ferrotile.signatures.hostcode import objects
 from ferrotile.signatures.hostcode.calls import call, call_value
 from ferrotile.signatures.hostcode.facts import settle
+from ferrotile.signatures.hostcode.known_globals import known_global, of_element_type
+from ferrotile.signatures.hostcode.neural import is_module_method
 from ferrotile.signatures.hostcode.objects import elements, plain
+from ferrotile.signatures.hostcode.parsers import is_parser_method
 from ferrotile.signatures.hostcode.run import Home, Run, Scope
 from ferrotile.signatures.tensor_methods import item, method
 from ferrotile.signatures.tensors import Arguments, extent, set_rank
@@ -75,6 +78,8 @@ def evaluate(run: Run, node: ast.expr, scope: Scope) -> Value:
             return scope.names[name]
         case ast.ListComp(elt=elt, generators=[loop]) | ast.GeneratorExp(elt=elt, generators=[loop]):
             return _comprehension(run, elt, loop, scope)
+        case ast.DictComp(key=key, value=value, generators=[loop]):
+            return _dict_comprehension(run, key, value, loop, scope)
         case ast.JoinedStr():
             return Unknown(None, "str")
         case ast.Yield(value=value):
@@ -121,7 +126,7 @@ def dotted_value(run: Run, dotted: str, depth: int = 0) -> Value:
         return ElementType(dtype)
     found = run.split(dotted) if depth < 8 else None
     if found is None:
-        return Global(dotted)
+        return known_global(dotted) or Global(dotted)
     home, rest = found
     if not rest:
         return Global(dotted)
@@ -169,6 +174,12 @@ def attribute(run: Run, owner: Value, attr: str) -> Value:
                     return Tensor(owner.dtype, owner.rank, owner.dims)
                 case _:
                     return Method(owner, attr)
+        case Int() | Known() if attr == "value":
+            return owner  # of a member of an enumeration
+        case ElementType() if (known := of_element_type(owner, attr)) is not None:
+            return known
+        case Instance() if is_parser_method(owner, attr) or is_module_method(run, owner, attr):
+            return Method(owner, attr)
         case Instance() | Class():
             value = objects.attribute(run, owner, attr)
             if isinstance(value, Partial) and "()" in value.named:
@@ -289,21 +300,40 @@ def _boolean(run: Run, conjunction: bool, values: list[ast.expr], scope: Scope) 
 
 
 def _comprehension(run: Run, elt: ast.expr, loop: ast.comprehension, scope: Scope) -> Value:
-    items = elements(evaluate(run, loop.iter, scope))
-    inner = Scope(dict(scope.names), scope.home)
-    if items is None or len(items) > _COMPREHENDED:
+    rounds = _rounds(run, loop, scope)
+    if rounds is None:
+        inner = Scope(dict(scope.names), scope.home)
         assign_target(run, loop.target, UNKNOWN, inner)
         evaluate(run, elt, inner)
         return UNKNOWN
-    made: list[Value] = []
+    return Sequence(tuple(plain(evaluate(run, elt, inner)) for inner in rounds))
+
+
+def _dict_comprehension(run: Run, key: ast.expr, value: ast.expr, loop: ast.comprehension, scope: Scope) -> Value:
+    rounds = _rounds(run, loop, scope)
+    if rounds is None:
+        return UNKNOWN
+    table = Table()
+    for inner in rounds:
+        objects.put(table, evaluate(run, key, inner), plain(evaluate(run, value, inner)))
+    return table
+
+
+def _rounds(run: Run, loop: ast.comprehension, scope: Scope) -> list[Scope] | None:
+    """The names of each round of a comprehension, where the rounds are known."""
+    items = elements(evaluate(run, loop.iter, scope))
+    if items is None or len(items) > _COMPREHENDED:
+        return None
+    rounds: list[Scope] = []
     for one in items:
+        inner = Scope(dict(scope.names), scope.home)
         assign_target(run, loop.target, one, inner)
         keeps = [truth(evaluate(run, test, inner)) for test in loop.ifs]
         if None in keeps:
-            return UNKNOWN
+            return None
         if all(keeps):
-            made.append(evaluate(run, elt, inner))
-    return Sequence(tuple(made))
+            rounds.append(inner)
+    return rounds
 
 
 def assign_target(run: Run, target: ast.expr, value: Value, scope: Scope) -> None:

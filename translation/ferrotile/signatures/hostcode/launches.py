@@ -25,6 +25,7 @@ _MAX_SITES = 256
 _PLACES: dict[str, tuple[str, ...]] = {
     "launch": ("stream", "grid", "kernel", "args"),
     "autotune_launch": ("stream", "grid_fn", "kernel", "args_fn", "hints_fn", "search_space"),
+    "cutile_call": ("grid", "kernel", "args"),
     "exhaustive_search": ("search_space", "stream", "grid_fn", "kernel", "args_fn", "hints_fn"),
 }
 """Launching functions of cuda.tile and the order of their arguments."""

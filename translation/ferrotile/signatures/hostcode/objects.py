@@ -10,6 +10,7 @@ from ferrotile.signatures.values import (
     UNKNOWN,
     Class,
     Function,
+    Global,
     Instance,
     Int,
     Known,
@@ -102,6 +103,21 @@ def find_method(run: Run, of: Class, name: str, depth: int = 0) -> tuple[Functio
     return None
 
 
+def base_names(run: Run, of: Class, depth: int = 0) -> frozenset[str]:
+    """Dotted names of base classes that are not read, also those of base classes that are."""
+    found: set[str] = set()
+    scope = Scope({}, home_of(run, of.home))
+    for base in of.node.bases:
+        match run.evaluate(run, base, scope):
+            case Global(dotted=dotted):
+                found.add(dotted)
+            case Class() as inner if depth < 4:
+                found |= base_names(run, inner, depth + 1)
+            case _:
+                continue
+    return frozenset(found)
+
+
 def class_field(run: Run, of: Class, name: str) -> Value | None:
     """A class-level assignment."""
     for statement in of.node.body:
@@ -126,9 +142,11 @@ def attribute(run: Run, owner: Instance | Class, name: str) -> Value:
             function, bound = method
             assert isinstance(function.node, ast.FunctionDef)
             marks = {d.id for d in function.node.decorator_list if isinstance(d, ast.Name)}
+            if run.is_kernel(function, home_of(run, function.home)):
+                return function  # no method: it is not bound
             if isinstance(owner, Instance) and marks & {"property", "cached_property"}:
                 return Partial(function, (owner,), {"()": Known(True)})
-            if bound:
+            if bound and (isinstance(owner, Instance) or "classmethod" in marks):
                 return Partial(function, (owner,), {})
             return function
         value = class_field(run, of, name)

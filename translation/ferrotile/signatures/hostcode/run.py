@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from ferrotile.signatures.hostcode.paths import Decisions, Stop
 from ferrotile.signatures.hostcode.summary import Summary, summarise
+from ferrotile.signatures.tensors import identity
 from ferrotile.signatures.values import Function, Int, Table, Unknown, Value
 from ferrotile.signatures.workspace import Workspace
 from ferrotile.syntax.module import FunctionSource, Module
@@ -79,6 +80,8 @@ class Run:
         self.default_changes = b"set_default_" in own.document.data
         """Whether the element type of a constructor that names none is another than usual."""
         self.depth = 0
+        self.switches = False
+        """Whether parameters whose default is a bool or None may have other values at the outermost call."""
         self.visited: set[int] = set()
         self.decisions = Decisions()
         self.equal: dict[str, str] = {}
@@ -115,10 +118,13 @@ class Run:
         if not isinstance(value, Int) or name == "_":
             return value
         if value.ident is not None:
-            if value.ident[0] in "#@*":
+            if value.ident[0] in "#@*(":
                 self.names.setdefault(value.ident, name)
             return value
         if value.terms is not None:
+            computed = identity(value)
+            if computed is not None and computed[0] in "*(":
+                self.names.setdefault(computed, name)
             return value
         ident = self.fresh(name)
         self.names[ident] = name

@@ -7,6 +7,7 @@ import ast
 from msgspec import Struct
 
 from ferrotile.signatures import numbers
+from ferrotile.signatures.comparisons import truth
 from ferrotile.signatures.host import is_main
 from ferrotile.signatures.hostcode.expressions import assign_target, dotted_value, evaluate
 from ferrotile.signatures.hostcode.facts import demand, settle
@@ -78,6 +79,12 @@ def _statement(run: Run, node: ast.stmt, scope: Scope) -> Flow:
         case ast.For(target=target, iter=items, body=body, orelse=orelse):
             return _for(run, target, evaluate(run, items, scope), body, orelse, scope)
         case ast.While(test=test, body=body):
+            # The first round, then any later one.
+            if truth(evaluate(run, test, scope)) is False:
+                return None
+            flow = execute(run, body, scope)
+            if isinstance(flow, Returned) or (isinstance(flow, Left) and flow.broken):
+                return flow if isinstance(flow, Returned) else None
             _forget(run, body, scope)
             evaluate(run, test, scope)
             flow = execute(run, body, scope)
@@ -124,6 +131,11 @@ def _guard(body: list[ast.stmt]) -> bool:
 def _for(run: Run, target: ast.expr, items: Value, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope) -> Flow:
     known = elements(items)
     if known is None or len(known) > _ROUNDS:
+        # The first round, then any later one.
+        assign_target(run, target, known[0] if known else _any_of(items), scope)
+        flow = execute(run, body, scope)
+        if isinstance(flow, Returned):
+            return flow
         _forget(run, body, scope)
         assign_target(run, target, _any_of(items), scope)
         flow = execute(run, body, scope)
