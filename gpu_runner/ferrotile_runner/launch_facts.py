@@ -37,7 +37,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (rf"{_NAME} *% *(\d+) *={{1,2}} *0", "multiple"),
     (rf"{_NAME} *={{1,2}} *{_NAME}", "equal"),
     (r"bid\.([xyz]) *={1,2} *0", "axis"),
-    (rf"grid\.([xyz]) *={{1,2}} *({_FACTOR}(?: *\* *{_FACTOR})*)", "grid"),
+    (rf"(?:python )?grid\.([xyz]) *={{1,2}} *({_FACTOR}(?: *\* *{_FACTOR})*)", "grid"),
     (r"grid\.[xyz] is Rust grid\.[xyz]", "renamed"),
     (r"extents >= 1|index arithmetic does not overflow", "always"),
     (r".*contiguous.*", "contiguous"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path, PurePath
@@ -23,6 +24,8 @@ LARGEST_FILE = 1_000_000
 
 MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
 """One of these makes a folder a project's root."""
+
+_RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
 
 SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages", "target", "build", "dist", "venv"})
 
@@ -181,22 +184,39 @@ def _hash(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-def names_for(path: PurePath, paths: Iterable[PurePath]) -> tuple[dict[str, str], frozenset[str]]:
+def names_for(
+    path: PurePath, paths: Iterable[PurePath], root: PurePath | None = None
+) -> tuple[dict[str, str], frozenset[str]]:
     """Module names as the file at `path` means them, to paths; and which of them are packages. A top-level name that
     several folders have means the one beside or around the file, and without such a one nothing: which of them Python
-    would import depends on how it is started."""
+    would import depends on how it is started. Folders without `__init__.py` are packages, too, below the folder that
+    the file is imported from and below the project's `root`: a file there has two names."""
     tops: dict[str, dict[str, dict[str, str]]] = {}
     home = ""
     files = tuple(dict.fromkeys((path, *paths)))
-    for root, inside in _roots(files).items():
+    for start, inside in _roots(files).items():
         for name, where in module_names(inside)[0].items():
-            tops.setdefault(name.partition(".")[0], {}).setdefault(root, {})[name] = where
+            tops.setdefault(name.partition(".")[0], {}).setdefault(start, {})[name] = where
             if where == path.as_posix():
-                home = root
+                home = start
     names: dict[str, str] = {}
     for roots in tops.values():
         names.update(next(iter(roots.values())) if len(roots) == 1 else roots.get(home, {}))
+    tops_known = {n.partition(".")[0] for n in names}
+    for top in dict.fromkeys((home, *(() if root is None else (root.as_posix(),)))):
+        for name, where in _below(top, files):
+            if name.partition(".")[0] not in tops_known:
+                names.setdefault(name, where)
     return names, frozenset(n for n, where in names.items() if where.endswith("/__init__.py"))
+
+
+def _below(top: str, files: Sequence[PurePath]) -> Iterator[tuple[str, str]]:
+    """Files in folders below `top`, by the names that they have from there."""
+    for file in files:
+        where = file.as_posix()
+        parts = where.removeprefix(f"{top}/").removesuffix(".py").split("/")
+        if where.startswith(f"{top}/") and len(parts) > 1 and all(p.isidentifier() for p in parts):
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), where
 
 
 def _roots(files: Sequence[PurePath]) -> dict[str, list[str]]:
@@ -269,12 +289,22 @@ class Projects:
             key = (root, path.parent)
             if key not in self._listed:
                 self._listed[key] = python_files(root, path)
-            names, packages = names_for(path, self._listed[key])
-            name = next((n for n, where in names.items() if where == path.as_posix()), None)
-            if name is None:
+            names, packages = names_for(path, self._listed[key], root)
+            workspace = Workspace(Modules(names, self.files), packages)
+            own = [n for n, where in names.items() if where == path.as_posix()]
+            if not own:
                 return None
-            known = self._around[path] = Surroundings(name, Workspace(Modules(names, self.files), packages), names)
+            known = self._around[path] = Surroundings(self._own_name(path, own, workspace), workspace, names)
         return known
+
+    def _own_name(self, path: Path, names: Sequence[str], workspace: Workspace) -> str:
+        """Of several names of one file, the one that its own imports or those of other files mean."""
+        if len(names) > 1:
+            document = self.files.document(path.as_posix())
+            if document is not None and _RELATIVE.search(document.data):
+                return max(names, key=lambda n: n.count("."))
+            return next((n for n in names if workspace.users(n)), names[0])
+        return names[0]
 
     def digest(self, path: Path) -> bytes:
         """Of all files that a translation of `path` may look at."""

@@ -98,7 +98,7 @@ def _reachable(module: Module, kernel: FunctionSource, given: Mapping[str, str])
     """Names that the kernel reaches, also through what `given` defines around it."""
     needed: set[str] = {kernel.name} if kernel.name in module.constants else set()
     work: list[ast.AST] = [kernel.node, *(module.constants[name] for name in needed)]
-    classes = {s.name: s for s in module.statements if isinstance(s, ast.ClassDef)}
+    classes = _classes(module)
     dropped = {inner for decorator in _host_decorators(module, kernel) for inner in ast.walk(decorator)}
     while work:
         node = work.pop()
@@ -113,7 +113,28 @@ def _reachable(module: Module, kernel: FunctionSource, given: Mapping[str, str])
                 work.append(module.constants[name])
             elif name in classes:
                 work.append(classes[name])
+                dropped.update(a for part in _class_annotations(module, classes[name]) for a in ast.walk(part))
     return needed
+
+
+def _classes(module: Module) -> dict[str, ast.ClassDef]:
+    """The classes that a name may mean, also those of other files."""
+    return {**module.classes, **{s.name: s for s in module.statements if isinstance(s, ast.ClassDef)}}
+
+
+def _class_annotations(module: Module, node: ast.ClassDef) -> list[ast.expr]:
+    """The annotations in a class that the slice leaves out."""
+    found: list[ast.expr] = []
+    for part in ast.walk(node):
+        match part:
+            case ast.AnnAssign(annotation=annotation) | ast.arg(annotation=ast.expr() as annotation):
+                found.append(annotation)
+            case ast.FunctionDef(returns=ast.expr() as annotation):
+                found.append(annotation)
+            case _:
+                continue
+    foreign = key_of(node) in module.foreign
+    return [a for a in found if (foreign or not _evaluable(module, a)) and "ClassVar" not in ast.unparse(a)]
 
 
 def _blanked(module: Module, node: ast.AST) -> set[ast.AST]:
@@ -131,6 +152,13 @@ def _blanked(module: Module, node: ast.AST) -> set[ast.AST]:
 
 def _names(node: ast.AST, skipped: set[ast.AST]) -> Iterator[str]:
     """Names that a node reads, but for those that its function binds itself and those in `skipped`."""
+    if isinstance(node, ast.ClassDef):
+        fields = [s for s in node.body if not isinstance(s, ast.FunctionDef)]
+        own = {n.id for s in fields for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        for part in (*node.decorator_list, *node.bases, *node.keywords, *node.body):
+            # A method does not see the names of its class.
+            yield from (n for n in _names(part, skipped) if n not in own or isinstance(part, ast.FunctionDef))
+        return
     local: set[str] = set()
     if isinstance(node, ast.FunctionDef):
         arguments = node.args
@@ -211,7 +239,10 @@ def _element_types(module: Module, kernel: FunctionSource, needed: set[str]) -> 
         *(f.node for f in functions),
         *(module.constants[n] for n in needed & set(module.constants)),
     ]
+    classes = [c for n, c in _classes(module).items() if n in needed]
+    trees.extend(classes)
     skipped = {inner for f in functions for inner in _blanked(module, f.node)}
+    skipped |= {inner for c in classes for part in _class_annotations(module, c) for inner in ast.walk(part)}
     skipped |= {inner for d in _host_decorators(module, kernel) for inner in ast.walk(d)}
     nodes = [node for tree in trees for node in ast.walk(tree) if node not in skipped]
     found: dict[str, dict[str, str]] = {}
@@ -248,7 +279,12 @@ def _class(table: LineTable, module: Module, node: ast.ClassDef) -> _Piece:
     span = module.span_of(node)
     first = min((module.span_of(d).start for d in node.decorator_list), default=span.start)
     start = table.line_start(table.line_of(first))
-    text = module.document.data[start : span.end].decode()
+    data = bytearray(module.document.data)
+    for annotation in _class_annotations(module, node):
+        place = module.span_of(annotation)
+        _blank(data, place)
+        data[place.start : place.start + 1] = b"0"
+    text = data[start : span.end].decode()
     return _Piece(table.line_of(first), text + "\n")
 
 

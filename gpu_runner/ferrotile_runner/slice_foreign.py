@@ -60,7 +60,7 @@ def foreign_text(
 def _node(module: Module, name: str) -> ast.AST | None:
     """What another file calls `name`, where this file does not define it."""
     function = module.function(name)
-    node = function.node if function is not None else module.constants.get(name)
+    node = function.node if function is not None else module.constants.get(name) or module.classes.get(name)
     return node if node is not None and key_of(node) in module.foreign else None
 
 
@@ -84,15 +84,35 @@ def _ordered(module: Module, names: list[str]) -> list[str]:
 
 def _definition(module: Module, name: str, identifier: str) -> str:
     function = module.function(name)
+    if function is None and name in module.classes:
+        return _class(module.classes[name], identifier)
     if function is None:
         return f"{identifier} = {ast.unparse(module.constants[name])}\n"
+    assert function is not None
     node = copy.deepcopy(function.node)
-    node.name, node.returns = identifier, None
+    node.name = identifier
+    _without_annotations(node)
+    return ast.unparse(node) + "\n"
+
+
+def _class(node: ast.ClassDef, identifier: str) -> str:
+    """A class under another name; what its annotations name is not needed."""
+    made = copy.deepcopy(node)
+    made.name = identifier
+    for part in ast.walk(made):
+        if isinstance(part, ast.FunctionDef):
+            _without_annotations(part)
+        elif isinstance(part, ast.AnnAssign) and "ClassVar" not in ast.unparse(part.annotation):
+            part.annotation = ast.Name("object", ast.Load())
+    return ast.unparse(made) + "\n"
+
+
+def _without_annotations(node: ast.FunctionDef) -> None:
+    node.returns = None
     arguments = node.args
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
         if argument is not None:
             argument.annotation = None
-    return ast.unparse(node) + "\n"
 
 
 def _import(name: str, target: str) -> str:

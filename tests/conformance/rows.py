@@ -22,7 +22,7 @@ TYPE_CHECKED = "type-checked"
 class Row:
     """`expect` is the rung that must be reached (proved also means simulated where the simulator can run it), or the
     code of the diagnostic that must be given, at the source text `at`. `references` gives the exact value of an
-    element-wise output. `target` is the architecture to assemble for."""
+    element-wise output. `target` is the architecture to assemble for, `unsafe` the translator's setting."""
 
     name: str
     source: str
@@ -30,6 +30,7 @@ class Row:
     at: str = ""
     references: Mapping[str, Reference] = field(default_factory=dict)
     target: str = "sm_90"
+    unsafe: str = "proved"
 
     @property
     def refused(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rows import ASSEMBLED, PROVED, SIMULATED, Row, file_of
+from rows import ASSEMBLED, PROVED, Row, file_of
 
 PADDINGS = ("UNDETERMINED", "ZERO", "NEG_ZERO", "NAN", "POS_INF", "NEG_INF")
 _VECTOR = "x: f32[N], y: f32[N], T=16, grid=(N/T)"
@@ -35,7 +35,7 @@ def _view_rows() -> list[Row]:
             "a = ct.load(x, (i,), (T,), memory_order=ct.MemoryOrder.RELAXED, memory_scope=ct.MemoryScope.DEVICE)\n"
             "b = ct.load(x, (i,), (T,), memory_order=ct.MemoryOrder.ACQUIRE, memory_scope=ct.MemoryScope.SYS)\n"
             "ct.store(y, (i,), a + b, memory_order=ct.MemoryOrder.RELEASE, memory_scope=ct.MemoryScope.BLOCK)\n",
-            ASSEMBLED,
+            PROVED,
         ),
         _vector(
             "load-weak",
@@ -76,13 +76,13 @@ def _element_rows() -> list[Row]:
             + "a = ct.gather(x, at)\nb = ct.gather(x, at + 1, padding_value=2.0)\n"
             + "c = ct.gather(x, at, mask=at % 2 == 0, padding_value=-1.0)\nct.store(y, (i,), a + b + c)\n",
         ),
-        _vector("scatter", lanes + "a = ct.load(x, (i,), (T,))\nct.scatter(y, at, a, mask=at % 3 != 1)\n", SIMULATED),
+        _vector("scatter", lanes + "a = ct.load(x, (i,), (T,))\nct.scatter(y, at, a, mask=at % 3 != 1)\n", PROVED),
         _vector(
             "raw-memory",
             lanes
             + "at = ct.minimum(at, x.shape[0] - 1)\nm = x.get_raw_memory()\nw = y.get_raw_memory()\n"
             + "a = m.load_offset(at).astype(m.dtype)\nw.store_offset(at, a * 2)\n",
-            SIMULATED,
+            PROVED,
         ),
     ]
     old = {
@@ -108,7 +108,7 @@ def _element_rows() -> list[Row]:
                         + f"ct.atomic_{name}(y, at, a)\n"
                         + f"ct.atomic_{name}(y, at, a, memory_order=ct.MemoryOrder.RELAXED)\n",
                     ),
-                    ASSEMBLED,
+                    PROVED,
                 )
             )
     raw = "".join(
@@ -126,10 +126,10 @@ def _element_rows() -> list[Row]:
                 _VECTOR_PARAMETERS,
                 load + ("ct.atomic_cas(y, at, a, a + 1, memory_order=ct.MemoryOrder.ACQ_REL)\n"),
             ),
-            ASSEMBLED,
+            PROVED,
         ),
-        Row("raw-atomics", file_of(integers, _VECTOR_PARAMETERS, load + "w = y.get_raw_memory()\n" + raw), ASSEMBLED),
-        Row("view-atomics", file_of(integers, _VECTOR_PARAMETERS, load + "w = y.tiled_view((T,))\n" + view), ASSEMBLED),
+        Row("raw-atomics", file_of(integers, _VECTOR_PARAMETERS, load + "w = y.get_raw_memory()\n" + raw), PROVED),
+        Row("view-atomics", file_of(integers, _VECTOR_PARAMETERS, load + "w = y.tiled_view((T,))\n" + view), PROVED),
         Row(
             "traversal-steps",
             file_of(
@@ -138,7 +138,7 @@ def _element_rows() -> list[Row]:
                 "v = x.tiled_view((16,), traversal_steps=(8,), padding_mode=ct.PaddingMode.ZERO)\n"
                 "a = v.load((0,)) + v.load((1,)) + v.traversal_steps[0]\nct.store(y, (0,), a)\n",
             ),
-            ASSEMBLED,
+            PROVED,
         ),
         Row(
             "slice",
@@ -148,7 +148,7 @@ def _element_rows() -> list[Row]:
                 "part = x.slice(axis=0, start=1, stop=x.shape[0] - 1)\n"
                 "a = ct.load(part, (0,), (T,), padding_mode=ct.PaddingMode.ZERO)\nct.store(y, (0,), a)\n",
             ),
-            ASSEMBLED,
+            PROVED,
         ),
         Row(
             "advanced-indexing",
@@ -159,7 +159,7 @@ def _element_rows() -> list[Row]:
                 "a = ct.load_advanced_indexing(x, (rows, ct.Slice(0, 8)), padding_mode=ct.PaddingMode.ZERO)\n"
                 "ct.store_advanced_indexing(y, (ct.arange(16, dtype=ct.int32), ct.Slice(0, 8)), a)\n",
             ),
-            ASSEMBLED,
+            PROVED,
         ),
         Row(
             "strides",
@@ -168,7 +168,7 @@ def _element_rows() -> list[Row]:
                 _VECTOR_PARAMETERS,
                 "i = ct.bid(0)\na = ct.load(x, (0, i), (1, T)).reshape((T,))\nct.store(y, (i,), a + x.strides[0])\n",
             ),
-            ASSEMBLED,
+            PROVED,
         ),
         Row(
             "foreign-pointer",
@@ -240,4 +240,4 @@ def row(
 """
 
 
-ROWS = (*_view_rows(), *_element_rows(), Row("language-names", _ANNOTATED, SIMULATED))
+ROWS = (*_view_rows(), *_element_rows(), Row("language-names", _ANNOTATED, PROVED))

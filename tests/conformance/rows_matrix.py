@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rows import ASSEMBLED, Row, file_of, refused, tiled
+from rows import ASSEMBLED, PROVED, Row, file_of, refused, tiled
 
 
 def _matrix_rows() -> list[Row]:
@@ -81,7 +81,7 @@ def _matrix_rows() -> list[Row]:
                 "c": ("f32", "128, 128"),
             },
             {"z0": ("f32", "128, 128", "ct.mma_scaled(a, s, b, t, c)")},
-            ASSEMBLED,
+            PROVED,
             target="sm_100",
         ),
         tiled(
@@ -94,7 +94,7 @@ def _matrix_rows() -> list[Row]:
                 "c": ("f32", "128, 128"),
             },
             {"z0": ("f32", "128, 128", "ct.mma_scaled(p, s, q, t, c)")},
-            ASSEMBLED,
+            PROVED,
             lines=(
                 "p = ct.unpack_from_bytes(a, ct.float4_e2m1fn).reshape((128, 64))\n"
                 "q = ct.unpack_from_bytes(b, ct.float4_e2m1fn).reshape((64, 128))\n"
@@ -146,12 +146,12 @@ def _debug_rows() -> list[Row]:
                 + 'ct.printf("%d of %f\\n", n, s)\nprint(f"n={n} s={s:f}")\n'
                 + store,
             ),
-            ASSEMBLED,
+            PROVED,
         ),
         Row(
             "assert",
             file_of(head, parameters, load + 'ct.assert_(n > 0, "n is positive")\nct.assert_(a == a)\n' + store),
-            ASSEMBLED,
+            PROVED,
         ),
         Row(
             "assume",
@@ -160,7 +160,7 @@ def _debug_rows() -> list[Row]:
                 "x, y, n, T: ct.Constant[int]",
                 load + "m = ct.assume_divisible_by(n, 8)\na = a + m // 8 + ct.assume_divisible_by(16, 4)\n" + store,
             ),
-            ASSEMBLED,
+            PROVED,
         ),
     ]
     rows += [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from rows import SIMULATED, Result, Row, elementwise, file_of, refused
+from rows import PROVED, Result, Row, elementwise, file_of, refused
 from rows_types import FLOATS, INTEGERS, SIGNED
 
 
@@ -74,7 +74,7 @@ def _promotion_rows() -> list[Row]:
             "not-a-number",
             {"a": "f32"},
             [Result("ct.where(a > 0, a, float('nan'))", "f32", lambda a: np.where(a > 0, a, np.nan))],
-            SIMULATED,
+            PROVED,
         ),
         elementwise(
             "infinities",
@@ -140,7 +140,7 @@ def row(x, y, n, s, m, u, T: ct.Constant[int]):
     a = a * k + f + w + v + g + (n != 2) + (not n) + n / 4 + ct.float32(k)
     ct.store(y, (i,), a)
 """
-    rows = [Row("scalars", source.lstrip("\n"), SIMULATED)]
+    rows = [Row("scalars", source.lstrip("\n"), PROVED)]
     for d in INTEGERS:
         signed = d in SIGNED
         floor = "n // 3" if signed else "ct.cdiv(n, 3)"
@@ -153,7 +153,7 @@ def row(x, y, n, s, m, u, T: ct.Constant[int]):
             "a = a + k + n / 4 + (not n) + k.astype(ct.int8) + k.astype(ct.uint64) + k.astype(ct.float16)\n"
             "ct.store(y, (i,), a)\n"
         )
-        rows.append(Row(f"scalars-{d}", file_of(directive, "x, y, n, m, T: ct.Constant[int]", text), SIMULATED))
+        rows.append(Row(f"scalars-{d}", file_of(directive, "x, y, n, m, T: ct.Constant[int]", text), PROVED))
     for d in FLOATS:
         directive = f"x: {d}[N], y: {d}[N], s: {d}, t: {d}, T=16, grid=(N/T)"
         text = (
@@ -163,7 +163,7 @@ def row(x, y, n, s, m, u, T: ct.Constant[int]):
             "g = ct.where(s > 0.5, f, t)\na = a * f + g + (not s) + f.astype(ct.int32)\n"
             "ct.store(y, (i,), a)\n"
         )
-        rows.append(Row(f"scalars-{d}", file_of(directive, "x, y, s, t, T: ct.Constant[int]", text), SIMULATED))
+        rows.append(Row(f"scalars-{d}", file_of(directive, "x, y, s, t, T: ct.Constant[int]", text), PROVED))
     return rows
 
 

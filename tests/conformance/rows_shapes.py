@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rows import SIMULATED, Row, refused, tiled
+from rows import PROVED, SIMULATED, Row, refused, tiled
 
 
 def _making_rows() -> list[Row]:
@@ -37,7 +37,7 @@ def _making_rows() -> list[Row]:
                 "z1": ("f32", "8", "ct.full((8,), 1.1, ct.float8_e5m2).astype(ct.float32)"),
                 "z2": ("f32", "8", "ct.full((8,), 0.1, ct.tfloat32).astype(ct.float32)"),
             },
-            SIMULATED,
+            PROVED,
         ),
         tiled(
             "astile",
@@ -147,7 +147,7 @@ def _shape_rows() -> list[Row]:
                 "z3": ("bf16", "16", "b.astype(ct.bfloat16)"),
                 "z4": ("f8e8m0fnu", "16", "ct.full((16,), 4.0, ct.float8_e8m0fnu)"),
             },
-            expect=SIMULATED,
+            expect=PROVED,
             target="sm_100",
         ),
     ]

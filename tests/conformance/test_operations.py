@@ -21,7 +21,7 @@ from ferrotile.diagnostics.model import Severity
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import parse_module
 from ferrotile.translate import translate_document
-from ferrotile.translation import KernelTranslation
+from ferrotile.translation import KernelTranslation, Options
 from ferrotile_runner.inputs import cases
 from ferrotile_runner.launch_grid import rust_grid
 from ferrotile_runner.launch_words import words_of
@@ -64,7 +64,7 @@ class Outcome:
 
 def _translated(row: Row) -> tuple[Document, KernelTranslation]:
     document = Document(row.source)
-    (kernel,) = translate_document(document).kernels
+    (kernel,) = translate_document(document, Options(unsafe=row.unsafe)).kernels
     return document, kernel
 
 
@@ -129,6 +129,8 @@ def test_refused(name: str) -> None:
 def test_rung_is_reached(outcomes: Mapping[str, Outcome], name: str) -> None:
     row, report = ROWS[name], outcomes[name].report
     assert report.rungs["translated"].status is RungStatus.PASSED, report.diagnostics
+    if row.unsafe == "never":
+        assert (report.unsafe.proved, report.unsafe.assumed) == (0, 0)
     for rung in RUNGS[row.expect]:
         result = report.rungs[rung]
         assert result.status is RungStatus.PASSED, f"{rung}: {result.detail}"

@@ -73,7 +73,8 @@ def data_loop(body: str, by: str = "%c32", end: str = FLOOR) -> str:
 
 
 def of_loop(factor: str, rounding: str, more: str = "%c0") -> str:
-    return f"%p = muli %k, {factor} : tile<i32>; %v = addi %p, {more} : tile<i32>; %i = divi %v, %c64 {rounding} : tile<i32>"
+    product = f"%p = muli %k, {factor} : tile<i32>; %v = addi %p, {more} : tile<i32>"
+    return f"{product}; %i = divi %v, %c64 {rounding} : tile<i32>"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_a_count_times_its_divisor_does_not_wrap(factor: str, more: str, by: str
     words, loops = "x:N y:M i:K", "index arithmetic does not overflow in loops as long as arrays say"
     assert proof_of(python, rust, words, *LAUNCH[:3]).equal is plain
     proof = proof_of(python, rust, words, *LAUNCH)
-    assert proof.equal and (loops in proof.hypotheses_used) is not plain
+    assert proof.equal and (plain or loops in proof.hypotheses_used)
 
 
 def scalars(*names: str, extent: str | None = None) -> ParameterMap:
@@ -115,8 +116,7 @@ def test_a_scalar_that_is_an_extent_is_its_word() -> None:
 
 def test_arithmetic_with_scalars_is_a_hypothesis_of_its_own() -> None:
     def wide(early: bool) -> str:
-        first = "%n = addi %s, %c1 : tile<i32>; %z = exti %n signed : tile<i32> -> tile<i64>".replace("%n =", "%r =")
-        first = first.replace("exti %n", "exti %r")
+        first = "%r = addi %s, %c1 : tile<i32>; %z = exti %r signed : tile<i32> -> tile<i64>"
         late = "%r = exti %s signed : tile<i32> -> tile<i64>; %o = constant <i64: 1> : tile<i64>"
         late += "; %z = addi %r, %o : tile<i64>"
         lines = (first if early else late).split("; ")
@@ -177,7 +177,7 @@ def tiles(*lines: str, end: str, index: str, tied: bool = False) -> str:
     """A persistent loop that stores tile `index` (3 axes) of z: f32[B, N, M] in tiles of 1 x 16 x 16."""
     view = "tensor_view<?x?x?xf32, strides=[?,?,1]>"
     kind = f"partition_view<tile=(1x16x16), {view}>"
-    carried = (" iter_values(%w = %t) -> (token)", "%w", "\n    continue %o : token") if tied else ("", "%t", "")
+    carried = ("iter_values(%w = %t) -> (token) ", "%w", "continue %o : token") if tied else ("", "%t", "continue")
     words = "%z: tile<ptr<f32>>, %b: tile<i32>, %n: tile<i32>, %m: tile<i32>"
     strides = "%s0: tile<i32>, %s1: tile<i32>, %s2: tile<i32>"
     body = "\n".join(f"    {line}" for line in lines)
@@ -187,19 +187,20 @@ def tiles(*lines: str, end: str, index: str, tied: bool = False) -> str:
 {GRID}
 {CONSTANTS}
   %v = constant <f32: 1.0> : tile<1x16x16xf32>
-  %zv = make_tensor_view %z, shape = [%b, %n, %m], strides = [%s0, %s1] : tile<i32> -> {view}
+  %zv = make_tensor_view %z, shape = [%b, %n, %m], strides = [%s0, %s1, 1] : tile<i32> -> {view}
   %p = make_partition_view %zv : {kind}
   %rows = divi %n, %c16 signed rounding<positive_inf> : tile<i32>
   %columns = divi %m, %c16 signed rounding<positive_inf> : tile<i32>
   %plane = muli %rows, %columns : tile<i32>
   %all = muli %plane, %b : tile<i32>
-  %f = for %k in (%bx to {end}, step %gx) : tile<i32>{carried[0]} {{
+  {"%f = " if tied else ""}for %k in (%bx to {end}, step %gx) : tile<i32> {carried[0]}{{
 {body}
     %o = store_view_tko weak %v, %p[{index}] token = {carried[1]} : tile<1x16x16xf32>, {kind}, tile<i32> -> token
-{carried[2]}  }}
+    {carried[2]}
+  }}
   return
 }}
-""".replace("  %f = for" if not tied else "\0", "  for" if not tied else "\0")
+"""
 
 
 PLANE = ("%q = divi %k, %plane signed : tile<i32>", "%r = remi %k, %plane signed : tile<i32>")

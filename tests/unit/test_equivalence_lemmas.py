@@ -175,6 +175,59 @@ def test_other_pairs_are_no_argmax(old: str, new: str) -> None:
     assert not proof_of(indexed(changed), indexed(TWICE), WORDS).equal
 
 
+def whole_paired(better: str, identity: str) -> str:
+    """The pair of the greatest (least) of integers and its index, as cuTile Python writes it."""
+    return integers(
+        "  %i = iota : tile<16xi32>",
+        f"  %p:2 = reduce %a, %i dim=0 identities=[{identity} : i16, 0 : i32] : tile<16xi16>, tile<16xi32> -> tile<i16>, tile<i32>",
+        "  (%l0: tile<i16>, %r0: tile<i16>, %l1: tile<i32>, %r1: tile<i32>) {",
+        f"    %q0 = cmpi {better} : tile<i16> -> tile<i1>",
+        "    %q1 = cmpi equal %l0, %r0, signed : tile<i16> -> tile<i1>",
+        "    %q2 = cmpi less_than %l1, %r1, signed : tile<i32> -> tile<i1>",
+        "    %q3 = andi %q1, %q2 : tile<i1>",
+        "    %q4 = ori %q0, %q3 : tile<i1>",
+        "    %s0 = select %q4, %l0, %r0 : tile<i1>, tile<i16>",
+        "    %s1 = select %q4, %l1, %r1 : tile<i1>, tile<i32>",
+        "    yield %s0, %s1 : tile<i16>, tile<i32>",
+        "  }",
+        "  %z0 = trunci %p#1 : tile<i32> -> tile<i16>",
+        "  %z1 = reshape %z0 : tile<i16> -> tile<1xi16>",
+        "  %r = broadcast %z1 : tile<1xi16> -> tile<16xi16>",
+    )
+
+
+def whole_twice(extreme: str, identity: str) -> str:
+    """The same by two reductions; equality of lanes has no sign."""
+    return integers(
+        *TWICE.replace("maxf %l0, %r0", f"{extreme[:4]} %l0, %r0 {extreme[5:]}")
+        .replace("0xFF800000", identity)
+        .replace("cmpf equal ordered %a, %h16", "cmpi equal %a, %h16, signed")
+        .replace("itof %g signed : tile<i32> -> tile<f32>", "trunci %g : tile<i32> -> tile<f32>")
+        .split("\n"),
+        "  %z1 = reshape %z0 : tile<f32> -> tile<1xf32>",
+        "  %r = broadcast %z1 : tile<1xf32> -> tile<16xf32>",
+    )
+
+
+ORDERS = {
+    "maxi signed": ("greater_than %l0, %r0, signed", "-32768"),
+    "maxi unsigned": ("greater_than %l0, %r0, unsigned", "0"),
+    "mini signed": ("less_than %l0, %r0, signed", "32767"),
+    "mini unsigned": ("less_than %l0, %r0, unsigned", "-1"),
+}
+
+
+@pytest.mark.parametrize("extreme", ORDERS)
+def test_argmax_of_integers_by_their_sign(extreme: str) -> None:
+    """An identity that a lane may be behind is no neutral one: 0 of signed maxima, 32767 of unsigned minima."""
+    python = whole_paired(*ORDERS[extreme])
+    for other, (_, identity) in ORDERS.items():
+        assert proof_of(python, whole_twice(other, identity), WORDS).equal is (other == extreme)
+    better, identity = ORDERS[extreme]
+    for wrong in {"0", "-1", "32767", "-32768"} - {identity}:
+        assert not proof_of(whole_paired(better, wrong), whole_twice(extreme, identity), WORDS).equal
+
+
 # Schedules
 
 GRID = (

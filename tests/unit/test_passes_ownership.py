@@ -107,3 +107,17 @@ def test_a_straight_line_in_place_loads_first() -> None:
     assert "        let tx = load_first(x);\n        let ty = load_first(y);\n" in rust
     assert "        x.store(ty);\n        y.store(tx);\n" in rust
     assert "unsafe { z.set_token(done) };" in rust
+
+
+def test_loads_between_two_stores_start_from_one_token() -> None:
+    """They need not wait for each other, only the next store for them; a load after a store waits for that."""
+    text = (
+        "# ferrotile: x: f32[M, N], T=16, grid=(M,)\n"
+        "@ct.kernel\ndef turn(x, T: ct.Constant[int]):\n    i = ct.bid(0)\n"
+        "    a = ct.load(x, index=(i, 0), shape=(1, T))\n    b = ct.load(x, index=(i, 1), shape=(1, T))\n"
+        "    ct.store(x, index=(i, 0), tile=a - b)\n    ct.store(x, index=(i, 1), tile=a + b)\n"
+    )
+    rust = kernel(text).rust or ""
+    assert "        let x_start = x.token();\n" in rust
+    assert rust.count("x_start)") + rust.count("x_start,\n") == 2
+    assert "Some(start)" in rust and "unsafe { z.set_token(join_tokens(&[z.token(), done])) };" in rust

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from ferrotile.syntax.document import Document
 from ferrotile.translate import translate_document
 from ferrotile.translation import KernelTranslation, Options
@@ -24,18 +25,11 @@ def _translate(expression: str, unsafe: str) -> KernelTranslation:
     return kernel
 
 
-def test_an_approximation_is_refused_where_nothing_unsafe_may_be() -> None:
-    kernel = _translate(_APPROXIMATE, "never")
-    assert kernel.rust is None
-    (found,) = [d for d in kernel.diagnostics if d.code == "FT303"]
-    assert _KERNEL.format(_APPROXIMATE)[found.span.start : found.span.end] == _APPROXIMATE
-
-
-def test_an_approximation_says_why_it_is_sound() -> None:
-    rust = _translate(_APPROXIMATE, "proved").rust or ""
-    lines = [line.strip() for line in rust.splitlines()]
-    at = next(k for k, line in enumerate(lines) if "exp_with_rounding" in line)
-    assert "unsafe {" in lines[at] and lines[at - 1].startswith("// SAFETY: ")
+@pytest.mark.parametrize("unsafe", ["proved", "never"])
+def test_an_approximation_is_declared_for_the_one_type_that_has_it(unsafe: str) -> None:
+    rust = _translate(_APPROXIMATE, unsafe).rust or ""
+    assert "exp_approx<const S: [i32; 1]>(x: Tile<f32, S>) -> Tile<f32, S>" in rust
+    assert 'name = "cuda_tile.exp"' in rust and "rounding_mode=approx" in rust and "unsafe" not in rust
 
 
 def test_an_assumption_is_only_left_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from ferrotile.signatures.assume import fitting
 from ferrotile.syntax.document import Document
 from ferrotile.translate import translate_document
 from signature_support import HEAD, all_shown, infer, shown
@@ -138,3 +139,40 @@ def test_a_list_of_arrays_is_refused_at_the_parameter() -> None:
     assert not result.signatures
     (found,) = [d for d in result.diagnostics if d.severity.name == "ERROR"]
     assert found.code == "FT301" and Document(text).slice(found.span) == "xs"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "known", "expected"),
+    [
+        ((256,), (), (256,)),  # a row of any length
+        ((256, 256), (), (128, 128)),
+        ((256, 64), (), (256, 64)),
+        ((512, 64), (), (256, 64)),
+        ((256,), (128,), (128,)),
+        ((64, 32, 16), (), (64, 32, 16)),
+        ((32,), (4096,), (16,)),  # never below 16
+    ],
+)
+def test_assumed_sizes_make_no_huge_tile(
+    sizes: tuple[int, ...], known: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    named = {str(k): size for k, size in enumerate(sizes)}
+    assert tuple(fitting(named, known).values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("operand", "element"),
+    [
+        ("t", "f16"),
+        ("ct.transpose(t)", "f16"),
+        ("t.astype(ct.float32)", "f32"),
+        ("ct.zeros((8, 8), ct.float32)", "f32"),
+    ],
+)
+def test_what_is_multiplied_as_it_is_loaded_is_half_precision(operand: str, element: str) -> None:
+    lines = [
+        "t = ct.load(x, (b, 0), (8, 8))",
+        "z = ct.zeros((8, 8), ct.float32)",
+        f"u = ct.mma({operand}, {operand}, z)",
+    ]
+    assert assumed("x", *lines) == f"x: {element}*[D0, D1]"

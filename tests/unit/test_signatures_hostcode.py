@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from ferrotile.signatures.model import ScalarArgument
 from signature_support import COPY, HEAD, ROWS, all_shown, infer
 
 F16_ROWS = "x: f16[M, N], y: f16[M, N], n: i32, T=64 | (M)"
@@ -224,3 +225,21 @@ def test_endless_host_code_ends() -> None:
     body = "def a(x, n):\n    return b(x, n + 1) if n < many() else x\ndef b(x, n):\n    return a(x, n)\n"
     body += f"def f(x):\n    x = a(x, 0)\n    {LAUNCH}\n" + "".join(f"if q{i}():\n    z = {i}\n" for i in range(40))
     assert infer(HEAD + ROWS + body).signatures
+
+
+@pytest.mark.parametrize(("passed", "extent"), [("x.shape[1]", "N"), ("M", "M"), ("x.shape[1] - 1", None), ("7", None)])
+def test_scalars_that_are_extents(passed: str, extent: str | None) -> None:
+    body = f"def f(x):\n    M, N = x.shape\n    ct.launch(0, (M,), k, (x, torch.empty_like(x), {passed}, 64))\n"
+    (found,) = infer(HEAD + ROWS + body + "f(torch.zeros(32, 64, dtype=torch.float16))\n").signatures
+    assert [a.extent for a in found.arguments if isinstance(a, ScalarArgument)] == [extent]
+
+
+def test_launches_behind_a_switch_that_is_off_by_default() -> None:
+    """What the default does not reach is read with the switch on, so that its launch knows the arrays."""
+    body = (
+        "def go(x, N):\n    ct.launch(0, (x.shape[0],), k, (x, torch.empty_like(x), N, 64))\n"
+        "def f(x: torch.Tensor, fast=None):\n    if fast is None:\n        fast = False\n"
+        "    M, N = x.shape\n    if fast:\n        go(x, N)\n    return x\n"
+    )
+    (found,) = infer(HEAD + ROWS + body).signatures
+    assert [a.extent for a in found.arguments if isinstance(a, ScalarArgument)] == ["N"]

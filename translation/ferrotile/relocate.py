@@ -25,9 +25,9 @@ T = TypeVar("T")
 Results = tuple[tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_ALIAS = re.compile(r"([^\W\d]\w*)\s*=\s*([^\W\d]\w*)\b(?!\s*[(.\[])")
+_ALIAS = re.compile(r"\b([^\W\d]\w*+)\s*+=\s*+([^\W\d]\w*+)(?!\s*[(.\[])")
 _DEFINITIONS = (ItemKind.FUNCTION, ItemKind.CLASS)
-_CALLED = re.compile(r"([^\W\d]\w*)\s*\(")
+_CALLED = re.compile(r"\b([^\W\d]\w*+)\s*+\(")
 
 
 class _Unplaced(Exception):
@@ -193,7 +193,8 @@ class Cache:
         self._round = 0
         self._entries: dict[tuple[object, ...], _Entry] = {}
         self._launches: tuple[object, Launches] | None = None
-        self._words: dict[bytes, tuple[frozenset[str], frozenset[str]]] = {}
+        self._words: dict[bytes, frozenset[str]] = {}
+        self._called: dict[bytes, frozenset[str]] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -236,6 +237,7 @@ class Cache:
                 del self._entries[key]
         if len(self._words) > 2 * live + 8 * SPARE:
             self._words.clear()
+            self._called.clear()
         self._round += 1
         self.parsed.end_round()
 
@@ -246,14 +248,20 @@ class Cache:
     def put_launches(self, key: object, launches: Launches) -> None:
         self._launches = (key, launches)
 
-    def words(self, item: Item) -> tuple[frozenset[str], frozenset[str]]:
-        """The names in an item's text, and those of them that are called, under an alias too."""
+    def words(self, item: Item) -> frozenset[str]:
+        """The names in an item's text."""
         found = self._words.get(item.digest)
+        if found is None:
+            found = self._words[item.digest] = frozenset(_NAME.findall(item.text))
+        return found
+
+    def called(self, item: Item) -> frozenset[str]:
+        """Those of them that are called, under an alias too."""
+        found = self._called.get(item.digest)
         if found is None:
             called = frozenset(_CALLED.findall(item.text))
             meant = {value for name, value in _ALIAS.findall(item.text) if name in called}
-            found = (frozenset(_NAME.findall(item.text)), called | meant)
-            self._words[item.digest] = found
+            found = self._called[item.digest] = called | meant
         return found
 
 
@@ -275,9 +283,9 @@ class Dependencies:
         self._place = {id(k.item): n for n, k in enumerate(self._plain)}
         helpers: set[str] = set()
         for item in self._shared:
-            names, called = cache.words(item)
             # A function that launches mentions its kernels without depending on what they do.
-            helpers |= called if "launch" in item.text and item.kind in _DEFINITIONS else names
+            launches = "launch" in item.text and item.kind in _DEFINITIONS
+            helpers |= cache.called(item) if launches else cache.words(item)
             helpers.update(item.names)
         self._by_name: dict[str, list[FunctionSource]] = {}
         for kernel in self._plain:
@@ -323,7 +331,7 @@ class Dependencies:
 
     def _others(self, kernel: FunctionSource) -> list[FunctionSource]:
         """The other plain kernels that this one may refer to, in file order."""
-        mentioned = self._cache.words(kernel.item)[0] & self._known
+        mentioned = self._cache.words(kernel.item) & self._known
         others: list[FunctionSource] = []
         same = self._by_name.get(kernel.name)
         alone = same is None or (len(same) == 1 and same[0].item is kernel.item)
@@ -340,7 +348,7 @@ class Dependencies:
             for other in self._by_name.get(name, ()):
                 if other.item is not kernel.item:
                     others.append(other)
-                    queue.extend(self._cache.words(other.item)[0] & self._known)
+                    queue.extend(self._cache.words(other.item) & self._known)
         others.sort(key=lambda k: k.span.start)
         return others
 

@@ -6,6 +6,7 @@ export interface Settings {
   readonly target: string;
   readonly unsafe: string;
   readonly checks: string;
+  readonly inlayHints: boolean;
 }
 
 export function settings(): Settings {
@@ -14,6 +15,7 @@ export function settings(): Settings {
     target: section.get("target", "sm_90"),
     unsafe: section.get("unsafe", "proved"),
     checks: section.get("checks", "free"),
+    inlayHints: section.get("inlayHints", true),
   };
 }
 

@@ -120,9 +120,12 @@ class _Context:
                 return self.extent(text)
             case Apply(function, arguments):
                 a, b = (self.expression(argument) for argument in arguments)
-                if function == "cdiv":
-                    return self.rewriter.quotient("cdiv", (a, b), (), "i32")
+                if function in ("cdiv", "//"):
+                    return self.rewriter.quotient("cdiv" if function == "cdiv" else "div", (a, b), (), "i32")
                 integers = self.rewriter.integers
+                if function == "%":
+                    whole = self.rewriter.quotient("div", (a, b), (), "i32")
+                    return integers.subtract(a, integers.multiply(b, whole))
                 return integers.multiply(a, b) if function == "*" else integers.add(a, b)
 
     def array_words(self, name: str, extents: tuple[str | int, ...], tag: str = "") -> list[Term]:

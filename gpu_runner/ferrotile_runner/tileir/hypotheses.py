@@ -7,6 +7,8 @@ Texts that `parse` reads (block ids are the Rust launch's unless `python` is wri
     cdiv(N, 1024) = 1                 a tile count
     rust bid.x = python bid.y         axes renamed
     python bid.y = 32 * bid.z + bid.y a grid axis split in the Rust launch
+    python bid.x = bid.x % 32         two grid axes joined in the Rust launch
+    python grid.x = 32                the size of such an axis, of which a proof needs nothing
     grid.x = cdiv(M, 128) * cdiv(N, 128)
     bid.y < 32                        also with an extent: bid.x < R
     N <= 1024
@@ -38,7 +40,7 @@ class Name(Struct, frozen=True):
 
 
 class Apply(Struct, frozen=True):
-    """`*`, `+` or `cdiv` of expressions."""
+    """`*`, `+`, `//`, `%` or `cdiv` of expressions; what is divided is not negative."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -99,7 +101,7 @@ class ParameterMap(Struct, frozen=True):
     parameters: tuple[Array | Scalar, ...]
 
 
-_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.]*)|([*+(),]))")
+_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.]*)|(//|[*+%(),]))")
 
 
 def expression(text: str) -> Expression:
@@ -128,9 +130,10 @@ def _sum(words: list[str]) -> tuple[Expression, list[str]]:
 
 def _product(words: list[str]) -> tuple[Expression, list[str]]:
     left, words = _atom(words)
-    while words and words[0] == "*":
+    while words and words[0] in ("*", "//", "%"):
+        function = words[0]
         right, words = _atom(words[1:])
-        left = Apply("*", (left, right))
+        left = Apply(function, (left, right))
     return left, words
 
 
@@ -181,6 +184,8 @@ def _with(h: Hypotheses, text: str) -> Hypotheses:
         return replace(h, unit_axes=h.unit_axes | {match[1]})
     if match := re.fullmatch(r"rust bid\.([xyz]) = python bid\.([xyz])", text):
         return replace(h, python_axes={**h.python_axes, match[2]: Name(f"bid.{match[1]}")})
+    if re.fullmatch(r"python grid\.[xyz] = .+", text):
+        return h
     if match := re.fullmatch(r"python bid\.([xyz]) = (.+)", text):
         return replace(h, python_axes={**h.python_axes, match[1]: expression(match[2])})
     if match := re.fullmatch(r"grid\.([xyz]) = (.+)", text):

@@ -183,7 +183,8 @@ class Arithmetic(Struct):
                 whole = self.build({others: count}, t.shape, t.element)
                 remainder = self.subtract(top, self.multiply(atom, size))
                 rest = self.subtract(t, self.multiply(whole, remainder))
-                if len(self.polynomial(rest)) < len(p) and self.nonnegative(rest):
+                fewer = sum(c < 0 for c in self.polynomial(rest).values()) < sum(c < 0 for c in p.values())
+                if fewer and self.nonnegative(rest):
                     return self.no_overflow(t)
         return False
 

@@ -19,11 +19,14 @@ from ferrotile_server.lsp.context import PREVIEW_SCHEME, Context
 from ferrotile_server.lsp.features import (
     code_action,
     code_lens,
+    completion,
     content,
     debug_info,
     diagnostics_pull,
+    document_symbol,
     execute_command,
     hover,
+    inlay_hint,
     lifecycle,
     preview_request,
     verify,
@@ -61,6 +64,9 @@ def build(application: Application | None = None) -> tuple[Server, Context]:
     hover.register(context)
     code_action.register(context)
     code_lens.register(context)
+    inlay_hint.register(context)
+    document_symbol.register(context)
+    completion.register(context)
     previews = content.register(context)
     verification = verify.register(context)
     preview_request.register(context)

@@ -46,6 +46,7 @@ class Settings(Struct, frozen=True):
 
     options: Options = field(default_factory=Options)
     rungs: tuple[str, ...] = ()
+    inlay_hints: bool = True
 
 
 _CHOICES: Mapping[str, frozenset[str]] = {
@@ -67,7 +68,7 @@ def settings_from(value: object, known_rungs: tuple[str, ...]) -> Settings:
         options = replace(options, checks=given["checks"])
     rungs = given.get("rungs")
     chosen = tuple(r for r in known_rungs if r in rungs) if isinstance(rungs, list) else ()
-    return Settings(options, chosen)
+    return Settings(options, chosen, given.get("inlayHints") is not False)
 
 
 def client_from(params: types.InitializeParams, options: object) -> Client:

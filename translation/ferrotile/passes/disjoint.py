@@ -116,7 +116,7 @@ def _bounds(space: Space, access: Access, forms: Iterable[Affine]) -> dict[str, 
     found = {f"bid{k}": n for k in space.many if (n := space.blocks(k)) is not None}
     for loop in access.path:
         if isinstance(loop, For):
-            lower, upper = space.form(loop.lower).known, space.form(loop.upper).known
+            lower, upper = space.form(loop.lower).known, _most(space, loop.upper)
             if lower is not None and upper is not None and lower >= 0:
                 found[f"v{loop.variable.id}"] = upper
     for form in forms:
@@ -127,6 +127,26 @@ def _bounds(space: Space, access: Access, forms: Iterable[Affine]) -> dict[str, 
                 if divisor is not None and divisor > 0:
                     found[symbol] = divisor
     return found
+
+
+def _most(space: Space, value: Value) -> int | None:
+    """The largest number that a value can be, short of overflow, where that is known."""
+    known = space.form(value).known
+    source = space.defined.get(value.id)
+    if known is not None or not isinstance(source, Operation):
+        return known
+    match source.opcode:
+        case "mini":
+            found = [n for v in source.operands if (n := _most(space, v)) is not None]
+            return min(found, default=None)
+        case "divi":
+            most, by = _most(space, source.operands[0]), space.form(source.operands[1]).known
+            if most is None or by is None or by < 1:
+                return None
+            # Below 0 the quotient towards 0 is not the largest.
+            return -(-most // by) if source.attribute("rounding") == "positive_inf" else max(most // by, 0)
+        case _:
+            return None
 
 
 def _start_at_blocks(space: Space, access: Access, forms: list[Affine]) -> tuple[list[Affine], dict[str, int]]:

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.affine import Affine
-from ferrotile.passes.disjoint import determined, strides
+from ferrotile.passes.disjoint import determined, index_values, strides
 from ferrotile.passes.elements import element_access
 from ferrotile.passes.space import Space
 from ferrotile.program.ir import Operation, Value
-from ferrotile.program.types import Shape, TileType
+from ferrotile.program.types import Shape, TileType, ViewType
 
 _OPEN = Affine(0, (("lane", 1),))
 """Stands for an index of unknown form: `lane` alone is bounded by nothing, so nothing follows from it."""
@@ -32,8 +32,8 @@ class _Elements(Struct, frozen=True):
 
 def exclusive(space: Space, accesses: Sequence[Access]) -> bool:
     """Whether no element of one array is written twice by a store, or by one block and touched by another, as far as
-    all `accesses` to it are gathers and scatters."""
-    if any(a.operation.opcode not in ("gather", "scatter") for a in accesses):
+    all `accesses` to it are gathers, scatters and tiles of views."""
+    if any(a.view is None and a.operation.opcode not in ("gather", "scatter") for a in accesses):
         return False
     found = [_elements(space, a) for a in accesses]
     stores = [e for e in found if e.access.store]
@@ -76,10 +76,28 @@ def _apart(space: Space, a: _Elements, b: _Elements) -> bool:
 
 
 def _elements(space: Space, access: Access) -> _Elements:
+    if access.view is not None:
+        return _tile(space, access, access.view)
     found = element_access(access.operation)
     lanes = {f"lane{k - len(found.shape)}": s.value for k, s in enumerate(found.shape) if s.value != 1}
     forms = (_OPEN,) if found.linear else tuple(_form(space, v) or _OPEN for v in found.index)
     return _Elements(access, forms, lanes)
+
+
+def _tile(space: Space, access: Access, view: ViewType) -> _Elements:
+    """The elements of a tile: along each axis the index times the extent, and a lane."""
+    forms = [_OPEN] * len(view.tile)
+    lanes: dict[str, int] = {}
+    if view.sparse is not None or view.steps is not None:
+        return _Elements(access, tuple(forms), lanes)
+    for d, (size, value) in enumerate(zip(view.tile, index_values(access), strict=True)):
+        form = space.form(value).times(size.value)
+        if size.value != 1:
+            name = f"lane{d - len(view.tile)}"
+            lanes[name] = size.value
+            form = form.plus(Affine(0, ((name, 1),)))
+        forms[view.dim_map[d]] = form
+    return _Elements(access, tuple(forms), lanes)
 
 
 def _form(space: Space, value: Value) -> Affine | None:

@@ -24,7 +24,9 @@ class Liveness(Struct):
     def runs(self, statement: Statement) -> bool:
         """Whether the statement stays."""
         if isinstance(statement, Operation):
-            return has_effect(statement) or any(r.id in self.values for r in statement.results)
+            if statement.opcode in _EFFECTS:
+                return True
+            return not self.values.isdisjoint([r.id for r in statement.results])
         return id(statement) in self.statements
 
     def carries(self, loop: For | Loop, k: int) -> bool:
@@ -34,7 +36,10 @@ class Liveness(Struct):
 
 def has_effect(operation: Operation) -> bool:
     """Whether an operation does something even if nobody reads its results."""
-    return OPERATIONS[operation.opcode].effect not in (Effect.PURE, Effect.READ)
+    return operation.opcode in _EFFECTS
+
+
+_EFFECTS = frozenset(name for name, info in OPERATIONS.items() if info.effect not in (Effect.PURE, Effect.READ))
 
 
 _Node = int
@@ -58,11 +63,12 @@ class _Graph(Struct):
 
     def _statement(self, statement: Statement, inside: tuple[_Node, ...], loop: For | Loop | None) -> None:
         if isinstance(statement, Operation):
-            needs = (*[v.id for v in statement.operands], *inside)
-            if has_effect(statement):
-                self.roots.extend(needs)
+            needs = [v.id for v in statement.operands]
+            needs += inside
+            if statement.opcode in _EFFECTS:
+                self.roots += needs
             for result in statement.results:
-                self._add(result.id, *needs)
+                self.edges[result.id] = needs  # nothing else defines it
             return
         own = ~id(statement)
         self._add(own, *inside)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ferrotile.passes import ownership
 from ferrotile.passes.accesses import find_accesses
 from ferrotile.passes.hints import use_tma
+from ferrotile.passes.joined_ids import Join, joined_ids
 from ferrotile.passes.mapped import find_mapped
 from ferrotile.passes.mapped_rows import mapped_rows
 from ferrotile.passes.plan import Form
@@ -23,13 +24,15 @@ from ferrotile.translation import Options
 
 
 class _Launch(Struct, frozen=True):
-    """The kernel for a launch with other views or another grid; `ranks` and `split` as in `Regridded`."""
+    """The kernel for a launch with other views or another grid; `ranks` and `split` as in `Regridded`, `join` as in
+    `Joined`."""
 
     program: Program
     signature: Signature
     ranks: Mapping[int, int]
     hypotheses: tuple[str, ...] = ()
     split: tuple[int, int, GridFactor] | None = None
+    join: Join | None = None
 
 
 def with_owners(program: Program, signature: Signature, options: Options) -> tuple[Program, ownership.Ownership]:
@@ -65,7 +68,8 @@ def _better(best: _Found, left: int, launch: _Launch, safe: bool) -> tuple[_Foun
     count = _unowned(owned, safe)
     if count >= left:
         return best, left
-    facts = (*launch.hypotheses, *split_facts(launch.split, owned.axes))
+    joined = () if launch.join is None else launch.join.facts(owned.axes)
+    facts = (*launch.hypotheses, *split_facts(launch.split, owned.axes), *joined)
     hypotheses = tuple(dict.fromkeys((*owned.hypotheses, *facts)))
     return (other, replace(owned, hypotheses=hypotheses, races=best[1].races)), count
 
@@ -94,6 +98,9 @@ def _other_grids(program: Program, signature: Signature) -> Iterator[_Launch]:
     if once is not None:
         yield _Launch(once.program, once.signature, {}, once.hypotheses)
         yield from _regridded(once.program, once.signature, once.hypotheses)
+    joined = joined_ids(program, signature)
+    if joined is not None:
+        yield _Launch(joined.program, joined.signature, {}, joined.hypotheses, join=joined.join)
 
 
 def _regridded(program: Program, signature: Signature, before: tuple[str, ...]) -> Iterator[_Launch]:

@@ -13,13 +13,13 @@ from ferrotile.passes.accesses import Access
 from ferrotile.passes.counts import Counts
 from ferrotile.passes.disjoint import Verdict, apart, strides, verdict
 from ferrotile.passes.disjoint_elements import element_strides, exclusive
-from ferrotile.passes.own_tiles import MAX_OWNED_RANK, Owned, own_tiles
+from ferrotile.passes.own_tiles import MAX_OWNED_RANK, Owned, equal_counts, own_tiles
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.races import find_races
 from ferrotile.passes.space import Space
 from ferrotile.program.ir import Program
 from ferrotile.program.types import ArrayType, Size
-from ferrotile.signatures.model import Signature
+from ferrotile.signatures.model import GridFactor, Signature
 
 _AXES = "xyz"
 
@@ -104,14 +104,23 @@ class _Decision:
         what those are becomes a launch fact."""
         if proof():
             return True
-        if self._signature.grid is not None or not wanted:
+        facts = {k: self._blocks(k, n) for k, n in wanted.items() if self._space.blocks(k) is None}
+        if not facts or None in facts.values():
             return False
-        self._space.assumed = wanted
+        self._space.assumed = {k: wanted[k] for k in facts}
         holds = proof()
         self._space.assumed = {}
         if holds:
-            self.hypotheses.update((f"grid.{_AXES[k]} = {n}", None) for k, n in wanted.items())
+            self.hypotheses.update((fact, None) for fact in facts.values() if fact is not None)
         return holds
+
+    def _blocks(self, axis: int, number: int) -> str | None:
+        """The fact that makes a grid axis so many blocks, where nothing is known of them or one extent is not."""
+        given = self._counts.grid(self._signature, axis)
+        if given is None:
+            return f"grid.{_AXES[axis]} = {number}"
+        facts = equal_counts(given, (GridFactor(number),), True)
+        return facts[0] if facts is not None and len(facts) == 1 else None
 
     def _disjoint(self, stores: Sequence[Access], verdicts: Sequence[Verdict]) -> bool:
         pairs = [(a, b) for i, a in enumerate(stores) for b in stores[:i]]

@@ -268,7 +268,8 @@ class Bounds(Struct):
                 total, by = source.operands
                 return self._value(by) == size and self._limit(total, extent, 1)
             case "divi":
-                return self._value(source.operands[1]) == size and self._rounded_up(source.operands[0], extent, size)
+                rounds = self.scalars.pins and self._value(source.operands[1]) == size
+                return rounds and self._rounded_up(source.operands[0], extent, size)
             case "mini":
                 return any(self._limit(v, extent, size) for v in source.operands)
             case _:

@@ -58,7 +58,7 @@ class Space:
     def blocks(self, axis: int) -> int | None:
         """How many blocks the grid has along an axis at most, where that is a number."""
         grid = self.signature.grid
-        if grid is None or axis >= len(grid):
+        if axis in self.assumed or grid is None or axis >= len(grid):
             return self.assumed.get(axis)
         total = 1
         for factor in grid[axis]:

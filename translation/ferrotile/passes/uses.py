@@ -17,13 +17,11 @@ Rewriter = Callable[[Statement], Sequence[Statement]]
 
 def regions(statement: Statement) -> tuple[Block, ...]:
     """The blocks directly inside a statement."""
-    match statement:
-        case Operation():
-            return ()
-        case If():
-            return (statement.then, statement.otherwise)
-        case For() | Loop():
-            return (statement.body,)
+    if isinstance(statement, Operation):
+        return ()
+    if isinstance(statement, If):
+        return (statement.then, statement.otherwise)
+    return (statement.body,)
 
 
 def operands(statement: Statement) -> tuple[Value, ...]:
@@ -43,8 +41,9 @@ def walk(block: Block) -> Iterator[Statement]:
     """Every statement, outer before inner, in program order."""
     for statement in block.statements:
         yield statement
-        for region in regions(statement):
-            yield from walk(region)
+        if not isinstance(statement, Operation):
+            for region in regions(statement):
+                yield from walk(region)
 
 
 def operations(block: Block) -> Iterator[Operation]:
@@ -55,8 +54,9 @@ def operations(block: Block) -> Iterator[Operation]:
 def terminators(block: Block) -> Iterator[Terminator]:
     """Every terminator in the block, nested ones included."""
     for statement in block.statements:
-        for region in regions(statement):
-            yield from terminators(region)
+        if not isinstance(statement, Operation):
+            for region in regions(statement):
+                yield from terminators(region)
     yield block.terminator
 
 
@@ -80,18 +80,17 @@ def _define(block: Block, found: dict[int, Statement]) -> None:
     for statement in block.statements:
         for value in statement.results:
             found[value.id] = statement
-        match statement:
-            case Operation():
-                pass
-            case If():
-                _define(statement.then, found)
-                _define(statement.otherwise, found)
-            case For() | Loop():
-                for value in statement.arguments:
-                    found[value.id] = statement
-                if isinstance(statement, For):
-                    found[statement.variable.id] = statement
-                _define(statement.body, found)
+        if isinstance(statement, Operation):
+            continue
+        if isinstance(statement, If):
+            _define(statement.then, found)
+            _define(statement.otherwise, found)
+            continue
+        for value in statement.arguments:
+            found[value.id] = statement
+        if isinstance(statement, For):
+            found[statement.variable.id] = statement
+        _define(statement.body, found)
 
 
 def count_uses(block: Block) -> Counter[int]:
@@ -165,16 +164,13 @@ def rewrite(block: Block, rewriter: Rewriter) -> Block:
     """Inner regions first, then each statement replaced by what `rewriter` returns for it."""
     out: list[Statement] = []
     for statement in block.statements:
-        match statement:
-            case If():
-                statement = _with_branches(
-                    statement, rewrite(statement.then, rewriter), rewrite(statement.otherwise, rewriter)
-                )
-            case For() | Loop():
-                statement = _with_body(statement, rewrite(statement.body, rewriter))
-            case Operation():
-                pass
-        out.extend(rewriter(statement))
+        if isinstance(statement, If):
+            statement = _with_branches(
+                statement, rewrite(statement.then, rewriter), rewrite(statement.otherwise, rewriter)
+            )
+        elif not isinstance(statement, Operation):
+            statement = _with_body(statement, rewrite(statement.body, rewriter))
+        out += rewriter(statement)
     return _block(block, out, block.terminator)
 
 
@@ -259,21 +255,22 @@ def eliminate_dead(program: Program, unchanged: bool = True) -> Program:
         def visit(block: Block, live: Liveness = live, constant: dict[int, Value] | None = constant) -> Block:
             out: list[Statement] = []
             for s in block.statements:
-                match s:
-                    case _ if not live.runs(s):
-                        continue
-                    case Operation():
-                        out.append(s)
-                    case If():
-                        out += _prune_if(_with_branches(s, visit(s.then), visit(s.otherwise)), live, constant)
-                    case For() | Loop():
-                        out.append(_prune_loop(_with_body(s, visit(s.body)), live, constant))
+                if not live.runs(s):
+                    continue
+                if isinstance(s, Operation):
+                    out.append(s)
+                elif isinstance(s, If):
+                    out += _prune_if(_with_branches(s, visit(s.then), visit(s.otherwise)), live, constant)
+                else:
+                    out.append(_prune_loop(_with_body(s, visit(s.body)), live, constant))
             return _block(block, out, block.terminator)
 
-        body = substitute(visit(program.body), mapping)
-        if body is program.body or body == program.body:
+        body = visit(program.body)
+        if body is not program.body:
+            program = replace(program, body=body)
+        if not mapping:
             return program
-        program = replace(program, body=body)
+        program = replace(program, body=substitute(body, mapping))
 
 
 def array_of(value: Value, defined: Mapping[int, Statement]) -> Value | None:

@@ -37,7 +37,10 @@ class Operation(Struct, frozen=True):
 
     def attribute(self, name: str) -> Attribute:
         """The attribute's value, or None when absent."""
-        return next((v for k, v in self.attributes if k == name), None)
+        for key, value in self.attributes:
+            if key == name:
+                return value
+        return None
 
     @property
     def result(self) -> Value:

@@ -62,7 +62,7 @@ class Control:
             return None
         if sum(v.id == initial.id for v in loop.initial) != 1:
             return None
-        held.last = max(held.last, self._body.values.loop_last(loop, k))
+        self._body.scope.hold(held, self._body.values.loop_last(loop, k))
         return held
 
     def for_(self, s: For) -> None:
@@ -323,6 +323,8 @@ class Control:
             head = f"let {variable.name}: {self._body.spelling.value(kind)} = "
         else:
             head = f"{variable.name} = "
+        for branch in (s.then, s.otherwise):
+            self._body.values.inline_tail(branch)
         ends = [branch.terminator.values[0] for branch in (s.then, s.otherwise)]
         converted = not kind.shape and any(self._body.values.is_tile0(end) for end in ends)
         if not converted and not self._visible(s.then.statements) and not self._visible(s.otherwise.statements):

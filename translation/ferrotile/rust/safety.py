@@ -137,8 +137,11 @@ def store_own(name: str, rank: int, access: Access) -> Helper:
     parameters = ("z: &mut Tensor<E, S>", "t: Tile<E, S>")
     writer = _function((comment,), f"fn {name}", rank, parameters)
     writer.line("let mut p = z.partition_mut(z.shape());")
-    writer.line("// SAFETY: the block owns one tile, number 0 of the nested partition.")
     first = f"[0i32; {rank}]"
+    if access.latency is not None:  # keeps the call on one line
+        writer.line(f"let i = {first};")
+        first = "i"
+    writer.line("// SAFETY: the block owns one tile, number 0 of the nested partition.")
     put(writer, "", call("store_view_tko_mut", *map(atom, ("&mut p", "t", first)), *access.modes), unsafe=True)
     return _end(writer, name, 1)
 

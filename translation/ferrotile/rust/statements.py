@@ -76,8 +76,11 @@ class Body:
             self.crowding |= self._better_named(prefix, code, f"{suffix} }}" if unsafe else suffix, len(lines))
         if lines is None:
             whole = [p for p in code.parts if p[0] not in self.forced and not self._free(p[0])]
+            room = WIDTH - self.writer.indent - len(prefix) - len(suffix)
+            enough = [p for p in whole if len(code.text) - p[1] + _NAME <= room]
             if whole:
-                self.crowding.add(max(whole, key=lambda p: (p[1], -p[0]))[0])
+                chosen = min(enough, key=_LENGTH) if enough else max(whole, key=lambda p: (p[1], -p[0]))
+                self.crowding.add(chosen[0])
             lines = [f"{prefix}unsafe {{ {code.text} }}{suffix}" if unsafe else f"{prefix}{code.text}{suffix}"]
         for line in lines:
             self.writer.line(line)

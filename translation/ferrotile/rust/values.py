@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -345,6 +345,16 @@ class Values:
                 found.extend(self.uses(consumer.result))
         return found
 
+    def inline_tail(self, block: Block) -> None:
+        """Writes the value that a block ends with where it ends, if its last statement makes it by an operator."""
+        value = block.terminator.values[0]
+        source = self.defined.get(value.id)
+        if not block.statements or block.statements[-1] is not source or not isinstance(source, Operation):
+            return
+        plain = source.opcode in OPERATORS and self.plain_operator(source)
+        if plain and self.counts[value.id] == 1 and value.id not in self.forced and not self.natural_tile0(value):
+            self._inline[value.id] = True
+
     def made_in(self, value: Value, block: Block) -> bool:
         """Whether a statement of the block itself makes the value."""
         source = self.defined.get(value.id)
@@ -392,38 +402,53 @@ class Scope:
 
     def __init__(self, reserved: Container[str], hints: set[str]) -> None:
         self._reserved = reserved
-        self._live: list[Variable] = []
+        self._until: dict[str, int] = {}
+        """The last position at which a variable of this name is needed."""
         self._used: set[str] = set(hints)
         self._hints = frozenset(hints)
 
     def is_free(self, name: str, position: int) -> bool:
         """Whether a variable declared after `position` may have this very name."""
-        busy = {v.name for v in self._live if v.last > position}
-        return naming.local(name, _Either(busy, self._reserved)) == name
+        return naming.local(name, _Taken(self._until, position, self._reserved)) == name
 
     def declare(self, wish: str, position: int, last: int, mutable: bool = False) -> Variable:
         """A variable called like the wish, which may shadow one that is not needed after `position`."""
-        busy = {v.name for v in self._live if v.last > position}
-        taken = _Either(busy, self._reserved)
-        variable = Variable(naming.local(wish, taken), last, mutable)
-        self._live.append(variable)
-        self._used.add(variable.name)
-        return variable
+        name = naming.local(wish, _Taken(self._until, position, self._reserved))
+        self._keep(name, last)
+        return Variable(name, last, mutable)
 
     def passing(self, wish: str, position: int) -> str:
-        """A name for what the statement at `position` alone reads; never one of the author's."""
-        busy = {v.name for v in self._live if v.last > position}
-        name = naming.local(wish, _Either(busy | self._hints, self._reserved))
-        self._live.append(Variable(name, position + 1))
-        self._used.add(name)
+        """A name for what the statement at `position` alone reads; never one of the author's, nor one that the
+        statement, of which more is to be written, reads as well."""
+        name = naming.local(wish, _Either(_Taken(self._until, position - 1, self._reserved), self._hints))
+        self._keep(name, position + 1)
         return name
 
     def temporary(self, wish: str) -> str:
         """A name that nothing uses."""
         name = naming.local(wish, _Either(self._used, self._reserved))
-        self._used.add(name)
-        self._live.append(Variable(name, FOREVER))
+        self._keep(name, FOREVER)
         return name
+
+    def hold(self, variable: Variable, last: int) -> None:
+        """Says that a variable is needed until `last`, too."""
+        variable.last = max(variable.last, last)
+        self._keep(variable.name, last)
+
+    def _keep(self, name: str, last: int) -> None:
+        self._until[name] = max(last, self._until.get(name, last))
+        self._used.add(name)
+
+
+class _Taken:
+    """The names of variables that are needed after a position, and those that no variable may have."""
+
+    def __init__(self, until: Mapping[str, int], position: int, reserved: Container[str]) -> None:
+        self._until, self._position, self._reserved = until, position, reserved
+
+    def __contains__(self, name: object) -> bool:
+        until = self._until.get(name) if isinstance(name, str) else None
+        return (until is not None and until > self._position) or name in self._reserved
 
 
 class _Either:

@@ -77,7 +77,7 @@ class Wishes:
                 return "at"
             if consumer.opcode == "store_view":
                 return "tile"
-            if len(consumer.results) != 1:
+            if len(consumer.results) != 1 or _is_bool(consumer.result) != _is_bool(value):
                 return None
             value = consumer.result
             if value.name:

@@ -51,6 +51,7 @@ LIBRARIES = ("torch", "numpy", "cupy", "jax", "cuda.tile", "ml_dtypes")
 def dtype_of(dotted: str) -> DType | None:
     """The element type that a dotted global name means: `torch.float16`, `cuda.tile.bfloat16`."""
     root, _, name = dotted.rpartition(".")
-    if not any(root == library or root.startswith(library + ".") for library in LIBRARIES):
+    found = NAMES.get(name)
+    if found is None or not any(root == library or root.startswith(library + ".") for library in LIBRARIES):
         return None
-    return NAMES.get(name)
+    return found

@@ -135,7 +135,8 @@ class _Inference:
         if wide:
             return SignatureResult((), tuple(told), MappingProxyType({}))
         listed = {n for n, a in self._annotations.items() if a.listed}
-        lists = [p for p in self._parameters if self._usage.of(p.arg).listed or p.arg in listed]
+        uses = {p.arg: self._usage.of(p.arg) for p in self._parameters}
+        lists = [p for p in self._parameters if p.arg in listed or (uses[p.arg].listed and not uses[p.arg].array)]
         if lists and not constant.issuperset(p.arg for p in lists):
             for p in lists:
                 message = f"`{p.arg}` is a list of arrays, which has no translation yet"

@@ -36,6 +36,7 @@ class Gathered(Struct):
 
     functions: dict[str, FunctionSource] = field(default_factory=dict)
     constants: dict[str, ast.expr] = field(default_factory=dict)
+    classes: dict[str, ast.ClassDef] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
     members: dict[str, str] = field(default_factory=dict)
     builtins: set[str] = field(default_factory=set)
@@ -43,7 +44,11 @@ class Gathered(Struct):
     @property
     def names(self) -> frozenset[str]:
         """Everything that is bound."""
-        return frozenset((*self.functions, *self.constants, *self.imports))
+        return frozenset(self.names_in_order)
+
+    @property
+    def names_in_order(self) -> tuple[str, ...]:
+        return (*self.functions, *self.constants, *self.classes, *self.imports)
 
 
 class Gatherer:
@@ -118,14 +123,20 @@ class Gatherer:
             if name in into.constants and into.constants[name] is module.constants[inner]:
                 return
             used = module.constants[inner]
+        elif (found := only_class(module, inner)) is not None:
+            if into.classes.get(name) is found:
+                return
+            used = found
         elif binds(module, inner):
             raise Missing(f"`{inner}` of {self.file_of(other)} is neither a function nor bound once")
         else:
             raise Missing(f"{self.file_of(other)} does not define `{inner}`")
-        if name in into.functions or name in into.constants or name in into.imports or name in into.builtins:
+        if name in into.names or name in into.builtins:
             raise Missing(f"`{name}` of {self.file_of(other)} means something else in another file that it needs")
         if function is not None:
             into.functions[name] = replace(function, name=name)
+        elif isinstance(used, ast.ClassDef):
+            into.classes[name] = used
         else:
             into.constants[name] = module.constants[inner]
         for chain in chains_of(used):
@@ -136,7 +147,7 @@ class Gatherer:
     ) -> None:
         targets = module.import_targets(used)
         if not targets:
-            if module.function(used) is not None or used in module.constants:
+            if module.function(used) is not None or used in module.constants or only_class(module, used) is not None:
                 return self.gather(other, used, used, into, depth + 1)
             if binds(module, used):
                 raise Missing(
@@ -144,7 +155,7 @@ class Gatherer:
                 )
             resolved = module.resolve(ast.Name(used, ast.Load()))
             if resolved is None:
-                if used in into.functions or used in into.constants or used in into.imports:
+                if used in into.names:
                     raise Missing(
                         f"`{used}` of {self.file_of(other)} means something else in another file that it needs"
                     )
@@ -165,7 +176,7 @@ class Gatherer:
             dotted, where, inner = member
             into.members[dotted] = f"{where}.{inner}"
             self.gather(where, inner, f"{where}.{inner}", into, depth + 1)
-        if used in into.functions or used in into.constants or used in into.builtins:
+        if used in into.functions or used in into.constants or used in into.classes or used in into.builtins:
             raise Missing(f"`{used}` of {self.file_of(other)} means something else in another file that it needs")
         if into.imports.setdefault(used, absolute) != absolute:
             raise Missing(f"`{used}` of {self.file_of(other)} means something else in another file that it needs")
@@ -183,18 +194,30 @@ def binds(module: Module, name: str) -> bool:
     return any(isinstance(s, ast.ClassDef) and s.name == name for s in module.statements)
 
 
+def only_class(module: Module, name: str) -> ast.ClassDef | None:
+    """The class at the top level that is all that a name means."""
+    if module.function(name) is not None or any(n == name for n, _ in module.bindings):
+        return None
+    found = [s for s in module.statements if isinstance(s, ast.ClassDef) and s.name == name]
+    return found[0] if len(found) == 1 else None
+
+
 def chains_of(node: ast.AST) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every name that is read in `node`, with the attributes that are read of it (`a.b.c` is `a`, (`b`, `c`)), each
     once. Names that `node` binds and annotations, which mean nothing in a helper, are left out."""
     bound = {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
     bound |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     bound |= {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node}
+    if isinstance(node, ast.ClassDef):
+        bound.add(node.name)
     passed: set[ast.AST] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.arg) and part.annotation is not None:
             passed.update(ast.walk(part.annotation))
         if isinstance(part, ast.FunctionDef) and part.returns is not None:
             passed.update(ast.walk(part.returns))
+        if isinstance(part, ast.AnnAssign) and isinstance(node, ast.ClassDef):
+            passed.update(ast.walk(part.annotation))
     seen: set[tuple[str, tuple[str, ...]]] = set()
     for part in ast.walk(node):  # outer before inner
         if part in passed or not isinstance(part, ast.Name | ast.Attribute):

@@ -13,7 +13,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ferrotile.syntax.gathering import Gathered, Gatherer, Missing, Modules, binds, chains_of, public_names
+from ferrotile.syntax.gathering import Gathered, Gatherer, Missing, Modules, binds, chains_of, only_class, public_names
 from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.parsed import key_of
 from ferrotile.syntax.span import Span
@@ -132,7 +132,7 @@ class _Linker:
         """Put in `inner` of module `other` as `name`. Raises Missing."""
         gathered = Gathered()
         self._gatherer.gather(other, inner, name, gathered)
-        for brought in (*gathered.functions, *gathered.constants, *gathered.imports):
+        for brought in gathered.names_in_order:
             if not self._free(brought, name, gathered):
                 what = "it" if brought == name else f"`{brought}`, which it needs,"
                 raise Missing(f"{what} means one thing in {self._gatherer.file_of(other)} and another in this file")
@@ -140,15 +140,17 @@ class _Linker:
             if used in self._imports or used in self._taken.names or binds(self._module, used):
                 there = self._gatherer.file_of(other)
                 raise Missing(f"`{used}`, which it needs, is Python's own in {there}, and not here")
-        for replaced in (name, *gathered.functions, *gathered.constants):
+        for replaced in (name, *gathered.functions, *gathered.constants, *gathered.classes):
             self._imports.pop(replaced, None)
         self._imports.update(gathered.imports)
         taken = self._taken
         taken.functions.update(gathered.functions)
         taken.constants.update(gathered.constants)
+        taken.classes.update(gathered.classes)
         taken.members.update(gathered.members)
         taken.builtins.update(gathered.builtins)
-        for node in (*(f.node for f in gathered.functions.values()), *gathered.constants.values()):
+        functions = (f.node for f in gathered.functions.values())
+        for node in (*functions, *gathered.constants.values(), *gathered.classes.values()):
             self._places[key_of(node)] = place
 
     def _free(self, name: str, wanted: str, gathered: Gathered) -> bool:
@@ -158,6 +160,12 @@ class _Linker:
         mine = self._imports.get(name)
         if mine is not None and name != wanted:
             return gathered.imports.get(name) == mine or self._is_import_of(mine, name, gathered)
+        if name in self._taken.classes or name in gathered.classes:
+            there = gathered.classes.get(name)
+            mine_ = self._taken.classes.get(name)
+            if mine_ is not None:
+                return there is mine_
+            return name not in self._taken.names and not binds(self._module, name)
         if name in self._taken.functions or name in self._taken.constants:
             return self._alike(name, gathered, self._taken.functions, self._taken.constants)
         if not binds(self._module, name):
@@ -183,6 +191,8 @@ class _Linker:
         except Missing:
             return False
         module = self._gatherer.module(where)
+        if module is not None and name in gathered.classes:
+            return only_class(module, inner) is gathered.classes[name]
         function = None if module is None else module.function(inner)
         if module is None or function is not None:
             return (
@@ -199,6 +209,7 @@ class _Linker:
             constants={**taken.constants, **module.constants},
             imports=self._imports,
             star_imports=self._stars,
+            classes=taken.classes,
             foreign=self._places,
             members=taken.members,
             unlinked=self._reasons,

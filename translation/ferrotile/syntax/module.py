@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.syntax.document import Document, Item
-from ferrotile.syntax.parsed import ParseCache, Parsed, key_of
+from ferrotile.syntax.parsed import ParseCache, Parsed, key_of, known_place
 from ferrotile.syntax.span import NOWHERE, Span
 
 _HIDDEN = frozenset(("abs", "divmod", "max", "min", "pow", "print", "sum"))
@@ -56,6 +56,8 @@ class Module(Struct, frozen=True):
     members: Mapping[str, str] = field(default_factory=dict)
     """By what `resolve` makes of `helpers.f`, where `helpers` is a module of the workspace: the name under which `f`
     stands among the functions or constants."""
+    classes: Mapping[str, ast.ClassDef] = field(default_factory=dict)
+    """Classes of other files, by the names that they have here."""
     unlinked: Mapping[str, str] = field(default_factory=dict)
     """By what `resolve` makes of a name of another file: why it could not be taken over from there. Empty where no
     workspace was at hand."""
@@ -78,14 +80,14 @@ class Module(Struct, frozen=True):
     def span_of(self, node: ast.AST) -> Span:
         """File bytes of a syntax node of this module; `NOWHERE` for a node that has no place."""
         found = self._by_key.get(key_of(node))
-        if found is None:
-            place = self.foreign.get(key_of(node))
-            if place is not None:
-                return place
-            spans = [s for child in ast.iter_child_nodes(node) if (s := self.span_of(child)) != NOWHERE]
-            return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else NOWHERE
-        item, parsed = found
-        return parsed.span_from(item.span.start, node)
+        if found is not None:
+            item, parsed = found
+            return known_place(node, item.span.start) or parsed.span_from(item.span.start, node)
+        place = self.foreign.get(key_of(node))
+        if place is not None:
+            return place
+        spans = [s for child in ast.iter_child_nodes(node) if (s := self.span_of(child)) != NOWHERE]
+        return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else NOWHERE
 
     def item_of(self, node: ast.AST) -> Item | None:
         """The top-level item that `node` belongs to."""

@@ -53,11 +53,8 @@ class Parsed(Struct, frozen=True):
     error: ParseError | None
 
     def span_from(self, start: int, node: ast.AST) -> Span:
-        """The node's place in the file where its item stands at `start`. The node remembers it: each lowering of a
-        kernel asks again."""
-        known: tuple[int, Span] | None = getattr(node, _PLACE, None)
-        if known is not None and known[0] == start:
-            return known[1]
+        """The node's place in the file where its item stands at `start`. The node remembers it (`known_place`): each
+        lowering of a kernel asks again."""
         local = self.local_span(node)
         span = Span(start + local.start, start + local.end)
         if hasattr(node, "lineno"):  # nodes without a place are shared by all trees
@@ -138,7 +135,7 @@ class ParseCache:
 _BARE = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
 
 
-def _children(node: ast.AST) -> list[ast.AST]:
+def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly in a node, but for operators and contexts, which have no place and nothing inside."""
     found: list[ast.AST] = []
     for name in node._fields:
@@ -148,6 +145,12 @@ def _children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(value, ast.AST) and not isinstance(value, _BARE):
             found.append(value)
     return found
+
+
+def known_place(node: ast.AST, start: int) -> Span | None:
+    """What `span_from` found for this node and `start` before."""
+    known: tuple[int, Span] | None = getattr(node, _PLACE, None)
+    return known[1] if known is not None and known[0] == start else None
 
 
 def key_of(node: ast.AST) -> int:
@@ -223,6 +226,9 @@ class _Collector:
         stack: list[tuple[ast.AST, tuple[str, ...]]] = [(s, ()) for s in reversed(tree.body)]
         while stack:
             node, enclosing = stack.pop()
+            if isinstance(node, ast.expr):
+                self._mark(node)
+                continue
             if hasattr(node, "lineno"):
                 setattr(node, _KEY, self._place.key)
             inner = enclosing
@@ -236,8 +242,22 @@ class _Collector:
                     self._bindings.extend((n, None) for n in names)
                 case ast.stmt() if not enclosing:
                     self._bind(node)
-            stack.extend([(child, inner) for child in reversed(_children(node))])
+            stack.extend([(child, inner) for child in reversed(children(node))])
         return Facts(tuple(self._functions), tuple(self._imports), tuple(self._stars), tuple(self._bindings))
+
+    def _mark(self, expression: ast.expr) -> None:
+        """Marks what is in an expression, most of a tree, and binds nothing."""
+        key = self._place.key
+        stack: list[ast.AST] = [expression]
+        while stack:
+            fields = vars(stack.pop())
+            for value in fields.values():
+                if type(value) is list:
+                    stack.extend([child for child in value if isinstance(child, ast.AST)])
+                elif isinstance(value, ast.AST):
+                    stack.append(value)
+            if "lineno" in fields:
+                fields[_KEY] = key
 
     def _bind(self, node: ast.stmt) -> None:
         match node:

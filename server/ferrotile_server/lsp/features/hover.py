@@ -1,11 +1,14 @@
-"""`textDocument/hover`: on a kernel's head its verdict and Rust; in its body the Rust of that line."""
+"""`textDocument/hover`: on a kernel's head its verdict and Rust; in its body the type under the cursor, and the Rust
+of that line."""
 
 from __future__ import annotations
 
 import textwrap
 
 from ferrotile.diagnostics.model import Severity
+from ferrotile.program.types import TileType
 from ferrotile.syntax.span import Span
+from ferrotile.tiles import type_at, type_text
 from ferrotile.translation import KernelTranslation
 from lsprotocol import types
 
@@ -84,9 +87,22 @@ def _body(snapshot: Snapshot, kernel: KernelTranslation, offset: int) -> types.H
     span = Span(lines.line_start(number), lines.line_end(number))
     rust = kernel.rust.split("\n")
     made = [rust[i].strip() for i, source in kernel.source_map.pairs if _inside(source, span) and i < len(rust)]
-    if not made:
+    typed = _typed(snapshot, kernel, offset)
+    if not made and typed is None:
         return None
-    return _answer(snapshot, (f"{kernel.name} in Rust", _shorten(made, BODY_LINES)), span)
+    line = f"{kernel.name} in Rust" if made else kernel.name
+    if typed is not None:
+        span, known = typed
+        line = f"{type_text(known)}; {line}"
+    return _answer(snapshot, (line, _shorten(made, BODY_LINES) if made else None), span)
+
+
+def _typed(snapshot: Snapshot, kernel: KernelTranslation, offset: int) -> tuple[Span, TileType] | None:
+    function = snapshot.analysis.function_of(kernel)
+    module = snapshot.analysis.translation.module
+    if kernel.program is None or module is None or function is None:
+        return None
+    return type_at(kernel.program, module, function, offset)
 
 
 def _inside(source: Span, line: Span) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from msgspec import Struct
 
@@ -186,20 +187,18 @@ class Arguments(Struct):
         )
 
 
+@cache  # of the few texts in the tables of functions, each asked for at every call in a kernel
+def _parameters(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Positional names, keyword-only names behind a `*`, and those of both that are required: all without a `?`."""
+    positional, _, rest = text.partition("*")
+    words = (positional.split(), rest.split())
+    names, keyword_only = (tuple(w.rstrip("?") for w in part) for part in words)
+    return names, keyword_only, tuple(w for part in words for w in part if not w.endswith("?"))
+
+
 def bind(ctx: Context, call: Call, parameters: str) -> Arguments:
     """Binds by position and name; refuses what does not fit."""
-    names: list[str] = []
-    required: list[str] = []
-    keyword_only: list[str] = []
-    target = names
-    for word in parameters.split():
-        if word == "*":
-            target = keyword_only
-            continue
-        name = word.rstrip("?")
-        target.append(name)
-        if not word.endswith("?"):
-            required.append(name)
+    names, keyword_only, required = _parameters(parameters)
     if len(call.positional) > len(names):
         raise ctx.refused(
             "FT205",

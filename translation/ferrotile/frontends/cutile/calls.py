@@ -24,6 +24,7 @@ from ferrotile.frontends.cutile import (
     shapes,
     strings,
 )
+from ferrotile.frontends.cutile.advice import advice, attribute_advice
 from ferrotile.frontends.cutile.arguments import Call, Spec, bind
 from ferrotile.frontends.cutile.environment import Context, Poisoned, Refused
 from ferrotile.frontends.cutile.values import (
@@ -164,8 +165,9 @@ def _device(ctx: Context, name: str, made: Call) -> Abstract:
 
 def unknown(ctx: Context, name: str) -> Refused:
     """Refuses a name that `cuda.tile` does not have."""
-    near = difflib.get_close_matches(name, [*KNOWN, *NAMES], 1, 0.75)
-    hint = f"; did you mean `ct.{near[0]}`?" if near else ""
+    hint = advice(name)
+    if not hint and (near := difflib.get_close_matches(name, [*KNOWN, *NAMES], 1, 0.75)):
+        hint = f"; did you mean `ct.{near[0]}`?"
     return ctx.refused("FT210", f"`cuda.tile` has no `{name}`{hint}")
 
 
@@ -181,4 +183,5 @@ def method(ctx: Context, receiver: Tile | Const | array_methods.Receiver, name: 
         return Method(receiver, name)
     if name in METHODS_LATER:
         raise ctx.refused("FT301", f"`.{name}` has no translation yet")
-    raise ctx.refused("FT205", f"{describe(receiver)} has no attribute `{name}`")
+    hint = "" if isinstance(receiver, Const) else attribute_advice(name, FUNCTIONS)
+    raise ctx.refused("FT205", f"{describe(receiver)} has no attribute `{name}`{hint}")

@@ -30,7 +30,8 @@ def find_class(ctx: Context, name: str) -> ClassOf | None:
     for statement in reversed(ctx.module.statements):
         if isinstance(statement, ast.ClassDef) and statement.name == name:
             return class_of(ctx, statement)
-    return None
+    other = ctx.module.classes.get(name)
+    return None if other is None else class_of(ctx, other)
 
 
 def class_of(ctx: Context, node: ast.ClassDef) -> ClassOf:
@@ -104,19 +105,31 @@ def _class_value(ctx: Context, cls: ClassOf, statement: ast.stmt) -> Abstract:
     assert isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None
     scope: Scope = {}
     run = Interpreter(ctx, [scope])
+    last = 0
     try:
         for earlier in cls.node.body:
-            if earlier is statement:
-                break
-            if isinstance(earlier, ast.Assign) and isinstance(earlier.targets[0], ast.Name):
-                scope[earlier.targets[0].id] = run.value(earlier.value)
-        if ctx.module.resolve(statement.value.func if isinstance(statement.value, ast.Call) else statement.value) == (
-            "enum.auto"
-        ):
-            return Const(1 + [s for s in cls.node.body if isinstance(s, ast.Assign)].index(statement))  # type: ignore[arg-type]
-        return to_abstract(run.value(statement.value))
+            if (isinstance(earlier, ast.Assign) and isinstance(earlier.targets[0], ast.Name)) or earlier is statement:
+                assert isinstance(earlier, (ast.Assign, ast.AnnAssign)) and earlier.value is not None
+                automatic = _is_auto(ctx, earlier.value)
+                value = _next_value(ctx, cls, last) if automatic else run.value(earlier.value)
+                last = value if isinstance(value, int) else last
+                if earlier is statement:
+                    return to_abstract(value)
+                assert isinstance(earlier, ast.Assign) and isinstance(earlier.targets[0], ast.Name)
+                scope[earlier.targets[0].id] = value
     except StaticError as error:
         raise ctx.refused("FT205", f"an attribute of `{cls.name}` is not known: {error}") from None
+    raise ctx.refused("FT205", f"`{cls.name}` has no such attribute")
+
+
+def _is_auto(ctx: Context, value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and ctx.module.resolve(value.func) == "enum.auto"
+
+
+def _next_value(ctx: Context, cls: ClassOf, last: int) -> int:
+    """What `enum.auto()` gives after `last`: the next number, or the next power of two in a flag."""
+    flags = {"enum.Flag", "enum.IntFlag"} & {ctx.module.resolve(b) for b in cls.node.bases}
+    return 1 << last.bit_length() if flags else last + 1
 
 
 def record_attribute(ctx: Context, record: Record, name: str) -> Abstract:

@@ -42,10 +42,13 @@ def evaluate(ctx: Context, node: ast.expr) -> Abstract:
     """The abstract value of an expression; raises Refused or Poisoned."""
     ctx.tick()
     handler = _TABLE.get(type(node))
-    with ctx.at(node):
+    before, ctx.span = ctx.span, ctx.module.span_of(node)
+    try:
         if handler is None:
             raise ctx.refused("FT201", message_of(node))
         return handler(ctx, node)
+    finally:
+        ctx.span = before
 
 
 def usable(ctx: Context, node: ast.expr) -> Abstract:
@@ -242,8 +245,19 @@ def _arguments(ctx: Context, node: ast.Call) -> Call:
             continue
         keywords[keyword.arg] = usable(ctx, keyword.value)
         keyword_spans[keyword.arg] = ctx.module.span_of(keyword.value)
-    name = ast.unparse(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else "the call"
+    name = _written(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else "the call"
     return Call(name, tuple(positional), keywords, tuple(spans), keyword_spans)
+
+
+def _written(node: ast.expr) -> str:
+    """`ast.unparse`, which is slow, for the names that nearly all callees are."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name() | ast.Attribute() as base, attr=name):
+            return f"{_written(base)}.{name}"
+        case _:
+            return ast.unparse(node)
 
 
 def _lambda(ctx: Context, node: ast.expr) -> Abstract:

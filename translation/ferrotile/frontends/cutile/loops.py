@@ -27,6 +27,7 @@ from ferrotile.frontends.cutile.values import (
     Poison,
     RangeOf,
     Tile,
+    TupleOf,
     Unusable,
     describe,
 )
@@ -202,7 +203,8 @@ def run_for(ctx: Context, node: ast.For, run: Run, assign: Assign, assigned: tup
         return _unroll(ctx, node, run, assign, items)
     iterable = usable(ctx, node.iter)
     if not isinstance(iterable, RangeOf):
-        raise ctx.refused("FT203", f"`for` goes over `range(...)`, not {describe(iterable)}")
+        unrolled = "; write `ct.static_iter(...)` around it" if isinstance(iterable, TupleOf) else ""
+        raise ctx.refused("FT203", f"`for` goes over `range(...)`, not {describe(iterable)}{unrolled}")
     span = ctx.span
     with ctx.at(node.iter):
         lower, upper, step = _bounds(ctx, iterable)

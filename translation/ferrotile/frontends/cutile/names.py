@@ -83,6 +83,8 @@ def member(ctx: Context, dotted: str) -> Abstract | None:
     name = ctx.module.members.get(dotted)
     if name is None:
         return None
+    if name in ctx.module.classes:
+        return classes.find_class(ctx, name)
     function = ctx.module.function(name)
     return _module_constant(ctx, name) if function is None else _module_function(ctx, function)
 

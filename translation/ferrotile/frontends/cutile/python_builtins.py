@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ferrotile.frontends.cutile import branches, elementwise, records, shapes
 from ferrotile.frontends.cutile.arguments import Arguments, Call, Spec, bind
 from ferrotile.frontends.cutile.environment import Context
@@ -23,6 +25,18 @@ from ferrotile.signatures.dtype_names import NAMES
 _CASTS = {"int": int, "float": float}
 
 
+_INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("enumerate", "zip", "reversed", "map", "filter", "sorted"), "; `ct.static_iter(...)` takes it"),
+    **dict.fromkeys(
+        ("sum", "round", "any", "all", "pow", "list", "set"), "; for constants, write `ct.static_eval(...)`"
+    ),
+    "isinstance": "; compare `.dtype` or `.shape` instead",
+    "type": "; compare `.dtype` or `.shape` instead",
+    "hasattr": "; pass a constant that tells",
+}
+"""What to do where a builtin is not supported."""
+
+
 def builtin(ctx: Context, name: str, made: Call) -> Abstract:
     """The call of a builtin; refused when cuTile Python does not have it."""
     if name in elementwise.BUILTINS:
@@ -30,7 +44,7 @@ def builtin(ctx: Context, name: str, made: Call) -> Abstract:
         return spec.handler(ctx, bind(ctx, made, spec.parameters))
     found = _TABLE.get(name)
     if found is None:
-        raise ctx.refused("FT205", f"`{name}()` is not supported in device code")
+        raise ctx.refused("FT205", f"`{name}()` is not supported in device code{_INSTEAD.get(name, '')}")
     return found.handler(ctx, bind(ctx, made, found.parameters))
 
 

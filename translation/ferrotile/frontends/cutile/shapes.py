@@ -41,7 +41,7 @@ def _product(shape: Shape) -> int:
 def _full(ctx: Context, args: Arguments) -> Abstract:
     value = args.operand("value")
     shape = args.shape()
-    return Tile(materialise(ctx, value, args.dtype() if args.has("dtype") else None, shape))
+    return Tile(materialise(ctx, value, args.dtype(), shape))
 
 
 def _filled(number: int) -> Spec:
@@ -217,7 +217,7 @@ def constructor(ctx: Context, dtype: DTypeOf, args: Arguments) -> Abstract:
 
 
 FUNCTIONS = {
-    "full": Spec("shape fill_value dtype?", lambda ctx, a: _full(ctx, _renamed(a))),
+    "full": Spec("shape fill_value dtype", lambda ctx, a: _full(ctx, _renamed(a))),
     "zeros": _filled(0),
     "ones": _filled(1),
     "arange": Spec("size * dtype start? step?", _arange),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ferrotile.frontends.cutile import branches
 from ferrotile.frontends.cutile.environment import Context, Poisoned, Refused
@@ -25,6 +25,7 @@ from ferrotile.frontends.cutile.values import (
     describe,
 )
 from ferrotile.program.ir import End, Terminator
+from ferrotile.syntax.parsed import children
 from ferrotile.syntax.span import Span
 
 RETURN = Terminator(End.RETURN)
@@ -69,14 +70,16 @@ def _assigned_in(statement: ast.stmt) -> tuple[str, ...]:
     found: dict[str, None] = {}
 
     def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                found[node.id] = None
+            return
         if isinstance(node, ast.FunctionDef):
             found[node.name] = None
             return
-        if isinstance(node, (ast.Lambda, ast.GeneratorExp)):
+        if isinstance(node, (ast.Constant, ast.Lambda, ast.GeneratorExp)):
             return
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found[node.id] = None
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             visit(child)
 
     visit(statement)
@@ -85,10 +88,17 @@ def _assigned_in(statement: ast.stmt) -> tuple[str, ...]:
     return names
 
 
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements directly inside one, those of a nested function left out."""
+    if isinstance(node, ast.FunctionDef):
+        return
+    for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+        yield from getattr(node, name, ())
+
+
 def contains_return(node: ast.AST) -> bool:
-    if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-        return False
-    return isinstance(node, ast.Return) or any(contains_return(c) for c in ast.iter_child_nodes(node))
+    """Whether a statement is a `return` or has one inside."""
+    return isinstance(node, ast.Return) or any(map(contains_return, _inside(node)))
 
 
 def _statement(ctx: Context, node: ast.stmt) -> Terminator | None:
@@ -282,9 +292,7 @@ def helper_value(ctx: Context, body: Sequence[ast.stmt]) -> Abstract:
 def _returns_in_loop(node: ast.AST) -> bool:
     if isinstance(node, (ast.For, ast.While)):
         return contains_return(node)
-    if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-        return False
-    return any(_returns_in_loop(c) for c in ast.iter_child_nodes(node))
+    return any(map(_returns_in_loop, _inside(node)))
 
 
 def function_value(ctx: Context, body: Sequence[ast.stmt]) -> Abstract:

@@ -1,0 +1,63 @@
+"""`textDocument/documentSymbol`: the kernels of a file with their signatures, and each kernel's parameters."""
+
+from __future__ import annotations
+
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument
+from ferrotile.syntax.span import Span
+from ferrotile.translation import KernelTranslation
+from ferrotile_runner.report import signature_text
+from lsprotocol import types
+
+from ferrotile_server.lsp.context import Context, Snapshot
+
+
+def register(context: Context) -> None:
+    """Offer the outline, to editors that draw trees."""
+
+    async def symbols(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        snapshot = await context.snapshot(params.text_document.uri)
+        if snapshot is None:
+            return []
+        first = {k.span: k for k in reversed(snapshot.analysis.translation.kernels)}
+        return [_kernel(snapshot, kernel) for kernel in sorted(first.values(), key=lambda k: k.span.start)]
+
+    context.server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)(symbols)
+
+
+def _kernel(snapshot: Snapshot, kernel: KernelTranslation) -> types.DocumentSymbol:
+    return types.DocumentSymbol(
+        name=kernel.name,
+        detail=signature_text(kernel.signature) or "kernel",
+        kind=types.SymbolKind.Function,
+        range=snapshot.range_of(kernel.span),
+        selection_range=snapshot.range_of(kernel.name_span),
+        children=_parameters(snapshot, kernel),
+    )
+
+
+def _parameters(snapshot: Snapshot, kernel: KernelTranslation) -> list[types.DocumentSymbol]:
+    if kernel.signature is None:
+        return []
+    places = _places(snapshot, kernel)
+    found = []
+    for argument in kernel.signature.arguments:
+        match argument:
+            case ArrayArgument(dtype=dtype, extents=extents):
+                detail, kind = f"{dtype}[{', '.join(map(str, extents))}]", types.SymbolKind.Array
+            case ScalarArgument(dtype=dtype):
+                detail, kind = str(dtype), types.SymbolKind.Variable
+            case ConstantArgument(value=value):
+                detail, kind = f"= {value}", types.SymbolKind.Constant
+        if argument.name in places:
+            place = snapshot.range_of(places[argument.name])
+            found.append(types.DocumentSymbol(argument.name, kind, place, place, detail))
+    return found
+
+
+def _places(snapshot: Snapshot, kernel: KernelTranslation) -> dict[str, Span]:
+    """Where each parameter stands in the kernel's head."""
+    module, function = snapshot.analysis.translation.module, snapshot.analysis.function_of(kernel)
+    if module is None or function is None:
+        return {}
+    given = function.node.args
+    return {a.arg: module.span_of(a) for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
