@@ -91,11 +91,13 @@ def write_plan(
     what arrays hold at first; without it, those that are read are `NORMAL`, those that are only stored `POISON`.
 
     Raises `HostError`, `PythonCompileError` or `ProcessError` when a side cannot be compiled, ValueError for a kernel
-    that is not translated or whose grid is unknown.
+    that is not translated, whose grid is unknown, or that reads a copy of an array that it writes.
     """
     signature, entry = kernel.signature, kernel.entry
     if signature is None or entry is None or kernel.rust is None or signature.grid is None or kernel.program is None:
         raise ValueError(f"{kernel.name}: needs a translation and a known grid")
+    if any(p.copy_of is not None for p in entry.parameters):
+        raise ValueError(f"{kernel.name}: a plan has no copies of arrays; translate it with `unsafe` set to `proved`")
     divisors = specialization(signature, sizes)
     original = python.cubin(source_slice, kernel.name, signature, target, specialization=divisors)
     strides = {p.rust or p.name: p.strides for p in entry.parameters if p.kind != "scalar"}

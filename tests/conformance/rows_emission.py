@@ -45,6 +45,29 @@ LOOPS = (
     _row("counter with a constant step", "for k in range(0, 8, 2):\n    t = t + k"),
     _row("counter with a bound that converts", "for k in range(min(n, 3)):\n    t = t + k"),
 )
+_CARRIED = "a, b = 0, 1\nfor k in range(n):\n{}\nt = t + a * 3 + b"
+CARRIES = tuple(
+    _row(f"carried: {name}", _CARRIED.format("\n".join(f"    {line}" for line in body)))
+    for name, body in {
+        "what an inner loop left is read later": (
+            "for m in range(k):", "    a = a + m", "c = a + 1", "b = b + a * 2", "a = c",
+        ),
+        "a branch reads what it replaces": ("if k > 1:", "    c = a + k", "    b = b + a", "    a = c"),
+        "a branch after an inner loop": (
+            "for m in range(k):", "    a = a + m", "if k > 1:", "    c = a", "    a = k + 1", "    b = b + c * 2",
+        ),
+        "a branch within a branch": ("if k > 1:", "    if b == 1:", "        a = a + k", "        b = k"),
+        "swapped in a branch": ("if k > 1:", "    a, b = b + 1, a"),
+        "both branches": ("if k > 1:", "    a = b", "else:", "    b = a + 2"),
+        "left alone for a turn": ("if k == 1:", "    continue", "a = a + k", "if a > 4:", "    b = a"),
+        "a branch that ends with an operator": ("c = a", "if k > 1:", "    a = a + k", "b = b + c"),
+    }.items()
+)  # fmt: skip
+ROUNDING = (
+    _row("floor division of scalars", "m = (n - 5) // 3\nt = t + m"),
+    _row("remainder of scalars", "m = (n - 5) % 3\nt = t + m"),
+    _row("remainder by a scalar", "m = (5 - n) % (n - 20)\nt = t + (n - 9) // (n - 20) * m"),
+)
 PARTS = (
     Row(
         "emission part of a part of any element type",
@@ -75,4 +98,4 @@ TARGETS = (
     ),
 )
 
-ROWS = (*SCALARS, *LOOPS, *PARTS, *NAMES, *TARGETS)
+ROWS = (*SCALARS, *LOOPS, *CARRIES, *ROUNDING, *PARTS, *NAMES, *TARGETS)

@@ -138,6 +138,33 @@ def _trip_rows() -> list[Row]:
     ]
 
 
+def _joined_rows() -> list[Row]:
+    """Rows that two block ids number together."""
+    row = "i, b = ct.bid(0), ct.bid(1)\nr = b * L + i\n"
+    tile = row + "a = ct.load(x, (r, ct.bid(2)), (1, T))\nct.store(y, (r, ct.bid(2)), a * i + b)\n"
+    parameters = "x, y, L: ct.Constant[int], T: ct.Constant[int]"
+    arrays = "x: f32[8, N], y: f32[8, N], L=4, T=16, "
+    return [
+        _never("never-joined-ids", arrays + "grid=(4, 2, N/T)", parameters, tile, PROVED),
+        _never(
+            "never-joined-ids-of-an-unknown-grid",
+            "x: f32[R, N], y: f32[R, N], L=4, T=16",
+            parameters,
+            row + "for c in range(2):\n    a = ct.load(x, (r, c), (1, T), padding_mode=ct.PaddingMode.ZERO)\n"
+            "    ct.store(y, (r, c), a * i + b)\n",
+            PROVED,
+        ),
+        _never(
+            "never-joined-ids-of-another-grid",
+            arrays + "grid=(2, 4, N/T)",
+            parameters,
+            tile,
+            "FT303",
+            "ct.store(y, (r, ct.bid(2)), a * i + b)",
+        ),
+    ]
+
+
 def _copy_rows() -> list[Row]:
     """Arrays that are read and written, read from copies."""
     return [
@@ -190,6 +217,7 @@ ROWS = (
     *_element_rows(),
     *_row_rows(),
     *_trip_rows(),
+    *_joined_rows(),
     *_copy_rows(),
     _never(
         "never-approximate",

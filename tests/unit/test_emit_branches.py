@@ -61,3 +61,10 @@ def test_a_value_read_after_the_branch_keeps_its_own_variable() -> None:
 def test_a_branch_that_stores_first_ends_with_its_value() -> None:
     lines = _loop("if j > 3:", "    b = b + 1", "    a = a + j", "else:", "    a = b")
     assert lines[:6] == ["if j > 3 {", "b = b + 1;", "a = a + j;", "} else {", "a = b;", "}"]
+
+
+def test_what_an_inner_loop_left_is_read_before_it_is_replaced() -> None:
+    lines = _loop("for m in range(j):", "    a = a + m", "c = a + 1", "b = b + a * 2", "a = c")
+    assert lines[3:6] == ["let c = a + 1;", "b = b + a * 2;", "a = c;"]
+    lines = _loop("for m in range(j):", "    a = a + m", "if j > 3:", "    c = a", "    a = j + 1", "    b = b + c * 2")
+    assert lines[3:8] == ["if j > 3 {", "let a2 = j + 1;", "b = b + a * 2;", "a = a2;", "}"]

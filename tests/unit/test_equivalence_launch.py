@@ -49,6 +49,31 @@ def test_sizes_of_renamed_axes_are_renamed_with_them() -> None:
     assert not proof_of(shown("gy"), shown("gy"), WORDS, "python bid.y = 32 * bid.z + bid.y", "bid.y < 32").equal
 
 
+def joined(*lines: str) -> str:
+    return text("  %four = constant <i32: 4> : tile<i32>", *lines)
+
+
+def test_axes_that_the_rust_launch_joins() -> None:
+    """Row `4 * bid.y + bid.x` of the Python is row `bid.x`; the ids themselves are its remainder and quotient."""
+    python = joined(
+        "  %f = muli %by, %four : tile<i32>", "  %r = addi %f, %bx : tile<i32>", load("a", "xv", "%r"),
+        store("%a", "yv", "%r"), '  %p = print_tko "%d", %bx token=%t : tile<i32> -> token',
+        '  %q = print_tko "%d", %by token=%p : tile<i32> -> token',
+    )  # fmt: skip
+    rust = joined(
+        "  %i = remi %bx, %four signed : tile<i32>", "  %b = divi %bx, %four signed : tile<i32>",
+        load("a", "xv", "%bx"), store("%a", "yv"),
+        '  %p = print_tko "%d", %i token=%t : tile<i32> -> token',
+        '  %q = print_tko "%d", %b token=%p : tile<i32> -> token',
+    )  # fmt: skip
+    facts = ("python bid.x = bid.x % 4", "python bid.y = bid.x // 4", "python grid.x = 4")
+    assert proof_of(python, rust, WORDS, *LAUNCH[1:], *facts).equal
+    assert not proof_of(python, rust, WORDS, *LAUNCH[1:], *(f.replace("4", "5") for f in facts)).equal
+    assert not proof_of(python, rust, WORDS, *LAUNCH[1:]).equal
+    swapped = ("python bid.y = bid.x % 4", "python bid.x = bid.x // 4")
+    assert not proof_of(python, rust, WORDS, *LAUNCH[1:], *swapped).equal
+
+
 def test_two_names_of_one_conversion() -> None:
     assert proof_of(shown("gx"), shown("gx").replace('"%d"', '"%i"'), WORDS).equal
     assert not proof_of(shown("gx"), shown("gx").replace('"%d"', '"%x"'), WORDS).equal

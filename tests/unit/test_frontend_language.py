@@ -188,3 +188,33 @@ def test_a_factorys_unknown_parameter_is_assumed_and_told() -> None:
     lowered = lower(source, x="f32[1]", y="f32[1]")
     assert lowered.program is not None
     assert [d.code for d in lowered.diagnostics] == ["FT103"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        # local names of the calling function, its defaults, and a loop over a table
+        "def run(x):\n    size, act = 32, 'double'\n    return make(size, act=act)\n",
+        "def run(x, size=32):\n    act = 'double'\n    return make(B=size, act=act)\n",
+        "TABLE = {'double': 32}\nMADE = {n: make(s, n) for n, s in TABLE.items()}\n",
+        "MADE = {}\nfor n, s in (('double', 32), ('none', 16)):\n    MADE[n] = make(s, n)\n",
+        # what the call does not tell has its default or is assumed
+        "def run(x):\n    return make(32, 'double', dtype=x.dtype)\n",
+    ],
+)
+def test_a_factory_is_called_with_names_of_its_surroundings(call: str) -> None:
+    source = (
+        "def make(B, act='none', dtype=None):\n    @ct.kernel\n    def k(x, y):\n        t = ct.load(x, 0, B)\n"
+        "        if act == 'double':\n            t = t * 2.0\n        ct.store(y, 0, t)\n    return k\n"
+    )
+    lines = text_of(source + call, x="f32[1]", y="f32[1]")
+    assert any("mulf" in line and "tile<32xf32>" in line for line in lines)
+
+
+def test_members_of_an_enumeration_that_count_by_themselves() -> None:
+    source = (
+        "import enum\nclass A(enum.IntEnum):\n    X = enum.auto()\n    Y = 7\n    Z = enum.auto()\n"
+        "class F(enum.IntFlag):\n    P = enum.auto()\n    Q = enum.auto()\n    R = enum.auto()\n"
+        "@ct.kernel\ndef k(x):\n    ct.store(x, A.X + 10 * A.Z + 100 * F.R, ct.load(x, 0, 1))\n"
+    )
+    assert any("value = 481" in line for line in text_of(source, x="f32[1]"))

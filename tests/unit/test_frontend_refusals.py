@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+import cuda.tile as ct
 import pytest
+from ferrotile.diagnostics.model import Severity
+from ferrotile.frontends.cutile.advice import ATTRIBUTES, INSTEAD
 from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import parse_module
+from ferrotile.translate import translate_document
 from frontend_support import problems
 
 _HEAD = "@ct.kernel\ndef k(x, n, T):\n"
@@ -19,6 +25,7 @@ _HEAD = "@ct.kernel\ndef k(x, n, T):\n"
         ("a = ct.laod(x, 0, (4,))", [("FT210", "ct.laod")]),
         ("a = ct.load(x, (0, 0), (T,))", [("FT204", "(0, 0)")]),
         ("a = ct.load(x, 0, (T,), bogus=1)", [("FT205", "1")]),
+        ("a = ct.full((T,), 1)", [("FT205", "ct.full((T,), 1)")]),
         ("a = [1]", [("FT201", "[1]")]),
         ("import os", [("FT201", "import os")]),
         ("x[0] = 1", [("FT203", "x[0]")]),
@@ -54,3 +61,35 @@ def test_kernels_are_found_under_aliases() -> None:
         "@K\ndef a(x): pass\n@q.kernel(occupancy=2)\ndef b(x): pass\ndef c(x): pass\n"
     )
     assert [k.name for k in find_kernels(parse_module(Document(source)))] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "advice"),
+    [
+        ("ct.sigmoid(t)", "write `1.0 / (1.0 + ct.exp(-x))`"),
+        ("ct.program_id(0)", "write `ct.bid(axis)`"),
+        ("ct.maximun(t, t)", "did you mean `ct.maximum`?"),
+        ("ct.syncthreads()", "a tile block has no threads to wait for"),
+        ("t.sum(0)", "write `ct.sum(x, ...)`"),
+        ("t.to(ct.float16)", "write `x.astype(dtype)`"),
+        ("t.T", "write `ct.transpose(x)`"),
+        ("x.numel()", "write `the product of x.shape`"),
+        ("t.mean()", "write `ct.sum(x, axis) / n`"),
+        ("enumerate((1, 2))", "`ct.static_iter(...)` takes it"),
+        ("sum((1, 2))", "for constants, write `ct.static_eval(...)`"),
+    ],
+)
+def test_a_refusal_says_what_to_write(expression: str, advice: str) -> None:
+    text = "import cuda.tile as ct\n# ferrotile: x: f32[N], T=16\n@ct.kernel\ndef k(x, T: ct.Constant[int]):\n"
+    text += f"    t = ct.load(x, 0, T)\n    a = {expression}\n    ct.store(x, 0, t)\n"
+    (one,) = translate_document(Document(text)).kernels
+    (error,) = [d for d in one.diagnostics if d.severity is Severity.ERROR]
+    assert advice in error.message
+
+
+def test_every_advice_names_what_cuda_tile_has() -> None:
+    """Only a name that is missing gets an advice, and the advice names nothing that is missing, too."""
+    for name, text in (*INSTEAD.items(), *ATTRIBUTES.items()):
+        used = set(re.findall(r"\bct\.(\w+)", text))
+        assert used <= set(dir(ct)), (name, used)
+    assert not set(INSTEAD) & {n for n in dir(ct) if not n.startswith("_")}

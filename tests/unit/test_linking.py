@@ -184,3 +184,66 @@ def test_a_name_that_is_imported_as_two_things_is_refused() -> None:
     branches = "if __debug__:\n    from cuda.tile import exp as e\nelse:\n    from cuda.tile import exp2 as e\n"
     assert [code for code, _ in errors(alone(branches, f"e({LOAD})"))] == ["FT205"]
     assert errors(alone("from cuda.tile import exp as e\nfrom cuda.tile import exp as e\n", f"e({LOAD})")) == []
+
+
+CLASSES = """from dataclasses import dataclass
+from enum import Enum
+import torch
+from .more import FACTOR
+class Act(Enum):
+    NONE = 0
+    TWICE = 1
+@dataclass(frozen=True)
+class Config:
+    act: Act = Act.TWICE
+    dtype: torch.dtype = torch.float32
+    factor: float = FACTOR
+    def apply(self, t):
+        return t * self.factor if self.act == Act.TWICE else t
+DEFAULT = Config()
+class Lib:
+    @staticmethod
+    def twice(t):
+        return t * FACTOR
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("from .classes import DEFAULT\n", "DEFAULT.apply({})"),
+        ("from .classes import Config, Act\nCONFIG = Config(act=Act.TWICE)\n", "CONFIG.apply({})"),
+        ("from .classes import Lib\n", "Lib.twice({})"),
+        ("from .classes import Lib as L\n", "L.twice({})"),
+        ("from . import classes\n", "classes.DEFAULT.apply({})"),
+        ("import p.classes as c\n", "c.Lib.twice({})"),
+        ("from .classes import *\n", "Lib.twice({})"),
+    ],
+)
+def test_classes_of_other_files(imports: str, call: str) -> None:
+    files = {**FILES, "p/classes.py": CLASSES}
+    one = kernel(imports, call.format(LOAD), files)
+    (inline,) = translate_document(Document(HEAD + BODY.format(f"{LOAD} * 2.0"))).kernels
+    assert errors(one) == []
+    assert one.program is not None and inline.program is not None
+    assert print_program(one.program) == print_program(inline.program)
+
+
+def test_a_class_that_means_another_here_is_not_taken_over() -> None:
+    files = {**FILES, "p/classes.py": CLASSES}
+    one = kernel("from .classes import DEFAULT\nclass Act:\n    TWICE = 0\n", f"DEFAULT.apply({LOAD})", files)
+    assert [code for code, _ in errors(one)] == ["FT205"]
+
+
+@pytest.mark.parametrize(
+    "imports",
+    ["from .classes import DEFAULT\n", "from .classes import Config\nimport torch\nDEFAULT = Config(dtype=torch.half)\n"],
+)
+def test_a_slice_with_classes_of_other_files_runs_alone(imports: str) -> None:
+    whole = {**FILES, "p/classes.py": CLASSES, "p/ops.py": HEAD + imports + BODY.format(f"DEFAULT.apply({LOAD})")}
+    module = linked(whole)
+    made = slice_source(module, find_kernels(module)[0])
+    assert made.missing == ()
+    scope: dict[str, object] = {}
+    exec(compile(made.text.replace("@ct.kernel\n", ""), "slice", "exec"), scope)
+    assert getattr(scope["DEFAULT"], "factor", None) == 2.0

@@ -128,6 +128,24 @@ def test_a_grid_that_does_not_fit_is_not_split(change: tuple[str, str]) -> None:
     assert kernel(text.replace(*change)).outputs[-1].form == "full"
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "    ct.store(l, index=(bh,), tile=ct.zeros((1,), ct.float32))\n",
+        "    for i in range(bh):\n        ct.printf('%d', i)\n",
+        "    c = bh if m > 0 else 0\n    ct.printf('%d', c)\n",
+    ],
+)
+def test_a_grid_is_not_split_where_its_block_id_is_used_otherwise(use: str) -> None:
+    """The store has no result, the loop none either, and a branch may give the block id itself."""
+    text = HEADS.replace("y: f32[B, H, S, D]", "y: f32[B, H, S], l: f32[R]").replace("def k(x, y", "def k(x, y, l")
+    text = text.replace("    ct.store(y, index=(b, h, m, 0), tile=t * 2.0)\n", use)
+    text += "    ct.store(y, index=(b, h, m), tile=ct.sum(t, axis=3))\n"
+    found = kernel(text)
+    assert found.entry is not None
+    assert not any(fact.startswith("python bid") for fact in found.entry.hypotheses)
+
+
 @pytest.mark.parametrize("unsafe", ["proved", "never"])
 def test_a_persistent_loop_is_a_mapped_partition(unsafe: str) -> None:
     found = kernel(PERSISTENT, unsafe)

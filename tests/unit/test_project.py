@@ -66,6 +66,26 @@ def test_a_name_in_several_folders_means_the_one_beside_the_file() -> None:
     assert "common" not in from_c
 
 
+def test_folders_without_init_are_packages_below_the_file_and_the_root() -> None:
+    paths = [Path(p) for p in ("/r/run.py", "/r/a/b/ops.py", "/r/a/c.py", "/r/not-a-name/d.py", "/r/p/__init__.py")]
+    paths += [Path("/r/p/q.py"), Path("/r/p/s/t.py")]
+    names, packages = names_for(Path("/r/run.py"), paths)
+    assert names["a.b.ops"] == "/r/a/b/ops.py" and names["a.c"] == "/r/a/c.py"
+    assert names["p.q"] == "/r/p/q.py" and packages == {"p"}
+    assert not any("not-a-name" in n for n in names)
+    from_inside, _ = names_for(Path("/r/a/c.py"), paths, Path("/r"))
+    assert from_inside["a.b.ops"] == from_inside["b.ops"] == "/r/a/b/ops.py"
+
+
+def test_a_file_has_the_name_that_imports_mean(tmp_path: Path) -> None:
+    write(tmp_path, {"pyproject.toml": "", "a/b/ops.py": OPS, "a/b/maths.py": MATHS, "a/alone.py": "x = 1\n"})
+    write(tmp_path, {"run.py": RUN.replace("p.ops", "a.b.ops")})
+    projects = Projects()
+    inside, alone = projects.around(tmp_path / "a/b/ops.py"), projects.around(tmp_path / "a/alone.py")
+    assert inside is not None and inside.name == "a.b.ops"
+    assert alone is not None and alone.name == "alone"
+
+
 def test_files_are_read_anew_when_they_change_and_buffers_win(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("from b import c\n")

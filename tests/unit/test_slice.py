@@ -127,3 +127,32 @@ def test_a_kernel_made_by_a_call_comes_with_its_function() -> None:
     assert kernel.name == "k"
     assert "def body(x):" in result.text and "k = ct.kernel(body)" in result.text
     assert result.missing == ()
+
+
+def test_what_a_factory_captures_is_defined() -> None:
+    text = (
+        "import cuda.tile as ct\nHALF = 0.5\ndef scaled(t):\n    return t * HALF\n"
+        "def make(fn, dtype, size=16):\n    @ct.kernel\n    def k(x):\n"
+        "        ct.store(x, 0, fn(ct.zeros((size,), dtype)))\n    return k\n"
+        "def run():\n    return make(scaled, ct.float16)\n"
+    )
+    result = made(text)
+    assert result.missing == ()
+    scope: dict[str, object] = {}
+    exec(compile(result.text, "slice", "exec"), scope)
+    assert scope["fn"] is scope["scaled"] and scope["size"] == 16 and scope["HALF"] == 0.5
+    assert str(scope["dtype"]) == "float16"
+
+
+def test_annotations_of_a_class_that_cannot_be_evaluated_are_left_out() -> None:
+    text = (
+        "import dataclasses\nimport cuda.tile as ct\nfrom there import Thing\n\n"
+        "@dataclasses.dataclass(frozen=True)\nclass C:\n    a: Thing = 3\n    x: int = 4\n"
+        "    def f(self, x: Thing) -> Thing:\n        return x\n\nx = launch()\nc = C()\n\n"
+        "@ct.kernel\ndef k(y):\n    ct.store(y, 0, c.f(c.a))\n"
+    )
+    result = made(text)
+    assert result.missing == () and "launch" not in result.text
+    scope: dict[str, object] = {}
+    exec(compile(result.text, "slice", "exec"), scope)
+    assert repr(scope["c"]) == "C(a=3, x=4)"

@@ -40,14 +40,15 @@ class Comments(Struct, frozen=True):
 def comments_of(document: Document, module: Module, kernel: FunctionSource, program: Program) -> Comments:
     """The comments that the translation of `kernel`, which is `program`, may keep; directives and notes to tools are
     none of them."""
-    texts = [c for c in document.comments if not _PRAGMA.match(c.text)]
     functions: list[tuple[Span, tuple[PlacedComment, ...]]] = []
     parameters: Mapping[str, tuple[str, ...]] = {}
     helpers = _helpers(module, kernel, program)
     called = frozenset(f.name for f in helpers)
     for function in (kernel, *(f for f in helpers if key_of(f.node) not in module.foreign)):
         whole = Span(function.span.start, document.lines.line_end(document.lines.line_of(function.span.end)))
-        inside = [c for c in texts if _within(c.span.start, whole)]
+        first = bisect_left(document.comments, whole.start, key=_start)
+        last = bisect_left(document.comments, whole.end, lo=first, key=_start)
+        inside = [c for c in document.comments[first:last] if not _PRAGMA.match(c.text)]
         if not inside:
             continue
         place = _Place(document, module, function, inside, called)
@@ -70,8 +71,21 @@ def _helpers(module: Module, kernel: FunctionSource, program: Program) -> list[F
     return found
 
 
+def _start(comment: Comment) -> int:
+    return comment.span.start
+
+
 def _within(offset: int, span: Span) -> bool:
     return span.start <= offset < span.end
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements and those inside them, in source order."""
+    for node in body:
+        yield node
+        for part in ("body", "orelse", "finalbody"):
+            inner: list[ast.stmt] = getattr(node, part, [])
+            yield from _statements(inner)
 
 
 class _Place:
@@ -96,8 +110,7 @@ class _Place:
         ends += [function.name_span.end, *(span.end for _, span in self._arguments)]
         self.end_of_head = self._colon(max(ends), comments)
         self._blocks = list(self._all_blocks(function.node.body))
-        inner = (n for n in ast.walk(function.node) if isinstance(n, ast.stmt) and n is not function.node)
-        self._statements = sorted(((module.span_of(n).start, n) for n in inner), key=itemgetter(0))
+        self._statements = [(module.span_of(n).start, n) for n in _statements(function.node.body)]
 
     def _colon(self, start: int, comments: Sequence[Comment]) -> int:
         """The end of the function's head that begins before `start`."""
@@ -139,6 +152,8 @@ class _Place:
 
     def _calls(self, node: ast.AST) -> bool:
         """Whether code calls functions that left operations in the program: these are not inside its span."""
+        if not self._called:
+            return False
         calls = (n for n in ast.walk(node) if isinstance(n, ast.Call))
         return any(isinstance(c.func, ast.Name) and c.func.id in self._called for c in calls)
 

@@ -34,8 +34,8 @@ def of_pair(rewriter: Rewriter, made: Term) -> Term | None:
         wanted = _pair_body(rewriter, values.element, function, sign, propagate)
         if (best, index) == wanted and identities[0] == _identity(values.element, function, sign):
             rewriter.store.lemma(LEMMA)
-            data = (function, sign, propagate, place)
-            return rewriter.store.term("arg", data, (values,), made.shape, "i32")
+            plain, order = _plain(values, sign)
+            return rewriter.store.term("arg", (function, order, propagate, place), (plain,), made.shape, "i32")
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import sys
@@ -126,6 +127,7 @@ def serve(argv: Sequence[str] = (), application: Application | None = None) -> i
     logging.getLogger("ferrotile_server").setLevel(level)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs whole messages, document text included
     channel = guard_stdout()
+    gc.set_threshold(50_000, 20, 20)  # a translation makes many small records and hardly a cycle
     code = asyncio.run(run(sys.stdin.buffer, channel, application))
     sys.stderr.flush()
     os._exit(code)  # a thread in a compiler must not keep us alive

@@ -177,7 +177,12 @@ def _fits(
     facts = equal_counts(given, want, counts.safe)
     if facts is None:
         return f"{grid} is {product(given)}, not {product(want)}"
-    hypotheses.extend(facts)
+    # An extent that is a number of tiles of another one: what the grid is says it in the form that checks read.
+    counted = [(f, f.partition(" = ")) for f in facts]
+    hypotheses.extend(
+        f"{grid} = {product(want)}" if "cdiv(" in left + right and not right.isdigit() else f
+        for f, (left, _, right) in counted
+    )
     return None
 
 

@@ -56,7 +56,7 @@ class Builder:
     ) -> Value:
         """Appends an operation with one result. Attributes that are None are left out."""
         value = self.fresh(result)
-        kept = tuple((k, v) for k, v in attributes.items() if v is not None)
+        kept = tuple([a for a in attributes.items() if a[1] is not None])
         self.append(Operation(opcode, operands, (value,), kept, span))
         return value
 
@@ -92,13 +92,19 @@ class Builder:
         return value if name is None else Value(value.id, value.type, name)
 
     def _all(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(self.named_value(v) for v in values)
+        return tuple([self.named_value(v) for v in values])
 
     def _named_statement(self, statement: Statement) -> Statement:
         one, many = self.named_value, self._all
         match statement:
             case Operation():
-                return replace(statement, operands=many(statement.operands), results=many(statement.results))
+                return Operation(
+                    statement.opcode,
+                    many(statement.operands),
+                    many(statement.results),
+                    statement.attributes,
+                    statement.span,
+                )
             case If():
                 return replace(
                     statement,

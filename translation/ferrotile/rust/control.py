@@ -23,8 +23,10 @@ class Control:
         self._body = body
         self._loop: tuple[For | Loop, list[Variable]] | None = None
         self._targets: list[Variable] = []
-        self._holds: dict[int, Value] = {}
-        """What a carried variable, by its `id`, holds at the start of a trip."""
+        self._initial: dict[int, int] = {}
+        """The value that a result's variable, by its `id`, has before the branches of its `if`."""
+        self._holds: dict[int, list[Value]] = {}
+        """What a carried variable, by its `id`, may hold."""
 
     def _carried(self, value: Value, wish: str, last: int, initial: Code, later: Sequence[Value]) -> Variable:
         variable = self._body.scope.declare(wish, self._body.now, last, mutable=True)
@@ -47,7 +49,7 @@ class Control:
             variables.append(self._carried(argument, wish, self._body.values.loop_last(loop, k), code, ()))
         for k, (argument, variable) in enumerate(zip(loop.arguments, variables, strict=True)):
             self._body.variables[argument.id] = self._body.variables[loop.results[k].id] = variable
-            self._holds[id(variable)] = argument
+            self._holds.setdefault(id(variable), []).extend(self._body.values.shares(argument))
             value = self._body.values.yielded_to(loop, k)
             if value is not None:
                 self._body.variables[value.id] = variable
@@ -223,6 +225,8 @@ class Control:
             self._body.writer.line("} else {")
             self._branch(otherwise, s)
         self._body.writer.line("}")
+        for result in s.results:
+            self._initial.pop(id(self._body.variables[result.id]), None)
 
     def _updates(self, s: If) -> bool:
         """Whether one branch leaves the variable of the only result as it is."""
@@ -250,15 +254,18 @@ class Control:
                 after = values.end[id(source)]
             else:
                 continue
-            held = self._holds.get(id(variable))
-            if held is None or not any(after < use <= until for use in values.uses(held)):
+            held = self._holds.get(id(variable), ())
+            if not any(after < use <= until for v in held for use in values.uses(v)):
                 variables[value.id] = variable
 
     def _empty(self, block: Block) -> bool:
         if block.terminator.kind is not End.YIELD or self._visible(block.statements):
             return False
-        return all(self._body.variables.get(v.id) is not None and self._body.variables[v.id] is r
-                   for v, r in zip(block.terminator.values, self._targets, strict=False))  # fmt: skip
+        return all(self._stays(r, v) for r, v in zip(self._targets, block.terminator.values, strict=False))
+
+    def _stays(self, target: Variable, value: Value) -> bool:
+        """Whether the variable of a result holds a branch's value already."""
+        return self._body.variables.get(value.id) is target or self._initial.get(id(target)) == value.id
 
     def _visible(self, statements: Sequence[Statement]) -> bool:
         return any(
@@ -272,7 +279,9 @@ class Control:
         self._body.writer.deeper()
         self._body.block(block)
         if block.terminator.kind is End.YIELD:
-            self._copy(targets, block.terminator.values)
+            pairs = zip(targets, block.terminator.values, strict=True)
+            wanted = [(t, v) for t, v in pairs if not self._stays(t, v)]
+            self._copy([t for t, _ in wanted], [v for _, v in wanted])
         else:
             self._end(block.terminator, False)
         self._body.writer.back()
@@ -303,6 +312,8 @@ class Control:
                 initial = atom("false" if kind.dtype.name == "bool" else "0.0" if kind.dtype.is_float else "0")
             name = result.name or (outside[0].name if outside else None) or "r"
             targets.append(self._carried(result, name, self._body.values.last_use(result), initial, ()))
+            if outside:
+                self._initial[id(targets[-1])] = outside[0].id
         self._targets = targets
 
     def _outside(self, value: Value) -> bool:

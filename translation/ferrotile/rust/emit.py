@@ -79,6 +79,9 @@ def _attempt(plan: Plan, facts: Facts, comments: Comments, shown: Shown, forced:
     scope = Scope({*map(naming.array, arrays), *map(naming.constant, generic), *HELPER_NAMES}, hints)
     writer = Writer(8)
     body = Body(plan, values, scope, spelling, writer, shown.queues(), forced)
+    apart = body.memory.apart()
+    if apart:
+        raise TooWide(apart)  # before any line is written, and not one load at a time
     for parameter in program.parameters:
         if parameter.name in arrays:
             body.variables[parameter.value.id] = Variable(naming.array(parameter.name), FOREVER)
@@ -91,7 +94,7 @@ def _attempt(plan: Plan, facts: Facts, comments: Comments, shown: Shown, forced:
     parameters = [
         Parameter(
             _parameter(p.value, body.variables[p.value.id].name, plan, spelling),
-            comments.parameters.get(p.name, ()),
+            comments.parameters.get(p.name, _said_of_copy(p.value, plan)),
         )
         for p in program.parameters
     ]
@@ -151,6 +154,12 @@ def _parameter(value: Value, name: str, plan: Plan, spelling: Spelling) -> str:
         return f"{name}: &Tensor<{array.dtype}, {{ [{', '.join(['-1'] * array.rank)}] }}>"
     assert isinstance(value.type, TileType)
     return f"{name}: {value.type.dtype}"
+
+
+def _said_of_copy(value: Value, plan: Plan) -> tuple[str, ...]:
+    """A comment for an array that the launcher copies."""
+    before = plan.array(value.id).before if isinstance(value.type, ArrayType) else None
+    return () if before is None else (f"# A copy of `{before}` from before the launch.",)
 
 
 def _abi(value: Value, name: str, plan: Plan) -> RustParameter:

@@ -77,7 +77,7 @@ def constant_code(op: Operands, value: int | float | bool, dtype: DType, shape: 
     if dtype.identical(F8E8M0FNU):
         exponent = math.frexp(float(value))[1] + 126 if value == value else 255
         return call("bitcast", op.bind("bits", op.spelling.tile(U8, shape), constant_code(op, exponent, U8, shape)))
-    if dtype.name in ("f16", "bf16") and value == 0 and math.copysign(1.0, value) > 0:
+    if dtype.variable is None and dtype.name in ("f16", "bf16") and value == 0 and math.copysign(1.0, value) > 0:
         return call("constant", atom(f"{dtype}::ZERO"), spelled)
     wide = op.bind("wide", op.spelling.tile(F32, shape), constant_code(op, float(value), F32, shape))
     return call("convert_tile", wide)

@@ -39,12 +39,12 @@ class Code(Struct, frozen=True):
 
 
 def _parts(codes: tuple[Code, ...]) -> tuple[tuple[int, int], ...]:
-    return tuple(p for c in codes for p in c.parts)
+    return tuple([p for c in codes for p in c.parts])
 
 
 def call(name: str, *arguments: Code) -> Code:
     """`name(arguments)`."""
-    inside = ", ".join(a.text for a in arguments)
+    inside = ", ".join([a.text for a in arguments])
     narrow = len(inside) <= CALL_WIDTH and all(a.narrow for a in arguments)
     return Code(f"{name}({inside})", ATOM, narrow, name, arguments, parts=_parts(arguments))
 
@@ -52,7 +52,7 @@ def call(name: str, *arguments: Code) -> Code:
 def method(receiver: Code, name: str, *arguments: Code) -> Code:
     """`receiver.name(arguments)`."""
     left = receiver.text if receiver.precedence == ATOM else f"({receiver.text})"
-    inside = ", ".join(a.text for a in arguments)
+    inside = ", ".join([a.text for a in arguments])
     text = f"{left}.{name}({inside})"
     chain = receiver.chain + 1
     short = len(inside) <= CALL_WIDTH and all(a.narrow for a in arguments)

@@ -11,7 +11,7 @@ from ferrotile.passes.accesses import Access
 from ferrotile.passes.hints import check_is_free, use_tma
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
-from ferrotile.program.dtypes import F32
+from ferrotile.program.dtypes import F32, DType
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import ArrayType, ViewType
 from ferrotile.rust import safety
@@ -65,11 +65,13 @@ class Memory:
         self._extents: dict[tuple[int, int], str] = {}
         self._tokens: dict[int, str] = {}
         self._wants: dict[_Key, int] = {}
+        self._fma: Counter[int | None] = Counter()
         for operation in operations(self.plan.program.body):
             if operation.opcode in ("load_view", "num_tiles"):
                 key = self.key(operation.operands[0])
                 self._wants[key] = self._wants.get(key, 0) + 1
-        self._fma = Counter(_plain_fma(o) for o in operations(self.plan.program.body))
+            elif operation.opcode == "fma":
+                self._fma[_plain_fma(operation)] += 1
         self.helpers = safety.Helpers()
         self.top = 0
         self.assumed = 0
@@ -289,6 +291,11 @@ class Memory:
         plain = not self.special.handles(operation) and not self.array(operation.operands[0]).ordered
         return plain and (self._checked(operation) or self._infers(operation))
 
+    def apart(self) -> set[int]:
+        """The results of loads that would be inlined, but may not be."""
+        loads = (a.operation for a in self.access.values() if a.operation.opcode == "load_view")
+        return {o.result.id for o in loads if self._body.values.is_inline(o.result) and not self.inlines(o)}
+
     def load(self, operation: Operation) -> None:
         """A load into a local."""
         plan = self.array(operation.operands[0])
@@ -400,17 +407,27 @@ class Memory:
             return
         at = self._inside(operation, plan, "0i32")
         note = f"// SAFETY: the tile lies in the row of `{plan.name}` that this block owns."
-        self._store_at(self._nested(plan, view), rank, code, array(*at), hints, note)
+        self._store_at(self._nested(plan, view), rank, plan.dtype, code, array(*at), hints, note)
 
     def _store_at(
-        self, partition: str, rank: int, code: Code, at: Code, hints: safety.Access, note: str | None = None
+        self,
+        partition: str,
+        rank: int,
+        dtype: DType,
+        code: Code,
+        at: Code,
+        hints: safety.Access,
+        note: str | None = None,
     ) -> None:
         """An unchecked store with hints; `note` where nothing before has said why it is safe."""
-        wish = "store_at" + hints.suffix
-        name = self.helpers.get(("at", rank, hints), wish, lambda n: safety.store_at(n, rank, hints))
+        element = None if dtype.variable is not None else str(dtype)
+        wish = ("store_at" if element is None else "store") + hints.suffix
+        name = self.helpers.get(
+            ("at", rank, hints, element), wish, lambda n: safety.store_at(n, rank, hints, element)
+        )
         if not code.text.isidentifier():
             # The JIT infers no types of calls inside `unsafe`.
-            bound = self._body.scope.temporary("tile")
+            bound = self._body.scope.passing("tile", self._body.now)
             self._body.put(f"let {bound} = ", code)
             code = atom(bound)
         if note is not None:
@@ -452,4 +469,4 @@ class Memory:
             return
         self.assumed += not plan.injective
         note = f"// SAFETY: as above; the tile lies in `{plan.name}` as it does in the Python."
-        self._store_at(name, len(view.tile), code, self.index(index, True), hints, note)
+        self._store_at(name, len(view.tile), plan.dtype, code, self.index(index, True), hints, note)

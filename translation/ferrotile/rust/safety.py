@@ -105,6 +105,8 @@ def load_padded(name: str, rank: int, access: Access, padding: str) -> Helper:
 def load(name: str, rank: int, access: Access) -> Helper:
     """An unchecked load of tile `i` of a view. The caller's local has a type: the JIT does not look into the view's."""
     comment = _UNCHECKED if access.tma else _ROW
+    if access.latency is not None:
+        comment += " The latency is the author's hint."
     parameters = ("p: &Partition<E, S>", f"i: [i32; {rank}]")
     writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
     put(writer, "", call("load_view_tko", atom("p"), atom("i"), *access.modes), "")
@@ -113,8 +115,8 @@ def load(name: str, rank: int, access: Access) -> Helper:
 
 NAMES = frozenset(
     (
-        "load_first", "load_early", "load_row", "load_vec", "store_row", "store_own", "store_at", "mul_add", "fma0",
-        "floor_div", "floor_mod",
+        "load_first", "load_early", "load_row", "load_vec", "store_row", "store_own", "store", "store_at", "mul_add",
+        "fma0", "floor_div", "floor_mod", "gather_at", "scatter_at",
         *(f"{stem}{n}" for stem in ("fma_", "row_of_", "load_at", "load_l", "row_l") for n in range(11)),
     )
 )  # fmt: skip
@@ -146,11 +148,15 @@ def store_own(name: str, rank: int, access: Access) -> Helper:
     return _end(writer, name, 1)
 
 
-def store_at(name: str, rank: int, access: Access) -> Helper:
-    """An unchecked store of tile `i`; the caller answers for the index."""
+def store_at(name: str, rank: int, access: Access, element: str | None) -> Helper:
+    """An unchecked store of tile `i`, of one element type where it has a name; the caller answers for the index."""
     comment = "The caller owns tile `i`." + ("" if access.tma else f" {_ROW}")
-    parameters = ("p: &mut PartitionMut<E, S>", "t: Tile<E, S>", f"i: [i32; {rank}]")
-    writer = _function((comment,), f"unsafe fn {name}", rank, parameters)
+    kind = element or "E"
+    parameters = (f"p: &mut PartitionMut<{kind}, S>", f"t: Tile<{kind}, S>", f"i: [i32; {rank}]")
+    writer = Writer(4)
+    writer.line(f"// {comment}")
+    types = "" if element else "E: ElementType, "
+    header(writer, f"unsafe fn {name}<{types}const S: [i32; {rank}]>", parameters)
     put(writer, "", call("store_view_tko_mut", *map(atom, ("p", "t", "i")), *access.modes))
     return _end(writer, name, 0)
 

@@ -56,6 +56,8 @@ class Body:
         self.crowding: set[int] = set()
         self._comments = comments
         self.now = 0
+        self._fills: dict[tuple[float, type, str], Code] = {}
+        """Rank-0 tiles of constants that the statement at hand has bound."""
         self.minted: dict[int, Minted] = {}
         """The local that holds the tile of the mapped loop at hand."""
         self._base = writer.indent
@@ -169,7 +171,11 @@ class Body:
             text = literal(number, value.type.dtype, False) if value.type.dtype.name == "f32" else None
             if text is not None and text.replace(".", "").isdigit():
                 return method(atom(f"{text}f32"), "broadcast", atom(self.spelling.shape(())))
-            return self.bind("fill", kind, constant_code(self.operands, number, value.type.dtype, ()))
+            key = (number, type(number), value.type.dtype.name)
+            if key not in self._fills:
+                wish = self.wish(value)
+                self._fills[key] = self.bind(wish, kind, constant_code(self.operands, number, value.type.dtype, ()))
+            return self._fills[key]
         code = self.raw(value)
         if code.text.isidentifier() and value.type.dtype.name != "bool":
             return method(code, "broadcast", atom(self.spelling.shape(())))
@@ -191,6 +197,7 @@ class Body:
         for s in block.statements:
             if id(s) in done:
                 continue
+            self._fills.clear()
             self.now = self.values.position[id(s)]
             if id(s) in together:
                 self._bind_block_ids(together[id(s)])
@@ -209,6 +216,7 @@ class Body:
                 case Loop():
                     self._at(s.span)
                     self.control.loop(s)
+        self._fills.clear()
 
     def _block_ids(self, block: Block) -> list[list[Operation]]:
         """Runs of block ids that are bound one after the other."""

@@ -388,7 +388,19 @@ class Values:
             return None
         # The branches of an `if` read the argument until their ends, where they assign.
         where = self.position[id(source)] if isinstance(source, Operation) else self.end[id(source)]
-        return value if self.last_use(argument) <= where else None
+        held = [v for v in self.shares(argument) if v.id != value.id]
+        return value if all(self.last_use(v) <= where for v in held) else None
+
+    def shares(self, argument: Value) -> list[Value]:
+        """A carried value, and those of loops inside that may go on in its variable."""
+        found = [argument]
+        for value in found:
+            for consumer in self.consumers(value):
+                if isinstance(consumer, (For, Loop)):
+                    for k, initial in enumerate(consumer.initial):
+                        if initial.id == value.id:
+                            found += [consumer.arguments[k], consumer.results[k]]
+        return found
 
     def loop_last(self, loop: For | Loop, k: int) -> int:
         """Until when the variable of carry k must stand."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ferrotile.program.dtypes import Kind
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import TileType
 from ferrotile.rust.targets.cutile_0_5 import WISHES
@@ -20,7 +21,7 @@ _FAR = 8
 
 
 def _is_bool(value: Value) -> bool:
-    return isinstance(value.type, TileType) and value.type.dtype.name == "bool"
+    return isinstance(value.type, TileType) and value.type.dtype.kind is Kind.BOOL
 
 
 class Wishes:

@@ -175,7 +175,8 @@ class _Inference:
             passed = {p.arg: v for p, v in zip(self._parameters, site.arguments, strict=True)}
             equal = dict(site.equal)
         names = {p.arg for p in self._parameters}
-        symbols = Symbols(self._launches.names, self._launches.values, names, passed, equal)
+        constant = [n for n, a in self._annotations.items() if a.role is Role.CONSTANT]
+        symbols = Symbols(self._launches.names, self._launches.values, names, passed, equal, constant)
         for name, declared in self._directive.declared.items():
             symbols.declare(declared.extents or (), passed.get(name))
         constants = self._constants(passed)

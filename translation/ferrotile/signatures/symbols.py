@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from ferrotile.signatures.tensors import identity
 from ferrotile.signatures.values import Constant, Int, Tensor, Term, Value
 
 
@@ -18,14 +19,15 @@ class Symbols:
         parameters: set[str],
         passed: Mapping[str, Value],
         equal: Mapping[str, str] | None = None,
+        constants: Collection[str] = (),
     ) -> None:
         self._equal = {} if equal is None else equal
         self.examples: dict[str, int] = {}
         self._names = names
         self._parameters = parameters
-        self._passed = {
-            n: self._canonical(v.ident) for n, v in passed.items() if isinstance(v, Int) and v.ident is not None
-        }
+        idents = {n: identity(v) for n, v in passed.items() if isinstance(v, Int)}
+        self._passed = {n: self._canonical(ident) for n, ident in idents.items() if ident is not None}
+        self._constants = {self._passed[n]: n for n in reversed(list(passed)) if n in constants and n in self._passed}
         self._values = values
         self._symbols: dict[str, str | int] = {}
         self._taken: set[str] = set()
@@ -48,6 +50,8 @@ class Symbols:
         if ident is not None and ident in self._symbols:
             return self._symbols[ident]
         named = None if ident is None or own is None else self._names.get(ident, self._names.get(own))
+        if ident is not None and own is not None:
+            named = self._constants.get(ident, named)
         symbol = self._unique(named or hint, ident)
         if ident is not None:
             self._symbols[ident] = symbol

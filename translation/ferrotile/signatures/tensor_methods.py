@@ -11,6 +11,7 @@ from ferrotile.signatures.tensors import (
     Arguments,
     element_type,
     extent,
+    identity,
     numel,
     product_of,
     shape_of,
@@ -153,8 +154,8 @@ def _reshape(tensor: Tensor, positional: tuple[Value, ...]) -> Tensor:
 def _rest(tensor: Tensor, total: Int, others: list[Int]) -> Int:
     """The extent that -1 stands for beside `others`: what is left of the tensor's own extents, where that is told."""
     left = [extent(tensor, Int(axis)) for axis in range(tensor.rank or 0)]
-    for other in others:
-        ident = other.ident if other.ident is not None else f"#{other.value}"
+    idents = [identity(other) or f"#{other.value}" for other in others]
+    for ident in [part for whole in idents for part in (whole[1:].split("*") if whole[0] == "*" else [whole])]:
         same = next((d for d in left if d.ident == ident), None)
         if same is None:
             break

@@ -57,8 +57,9 @@ class Parsed(Struct, frozen=True):
         lowering of a kernel asks again."""
         local = self.local_span(node)
         span = Span(start + local.start, start + local.end)
-        if hasattr(node, "lineno"):  # nodes without a place are shared by all trees
-            setattr(node, _PLACE, (start, span))
+        fields = vars(node)
+        if "lineno" in fields:  # nodes without a place are shared by all trees
+            fields[_PLACE] = (start, span)
         return span
 
     def local_span(self, node: ast.AST) -> Span:
@@ -68,6 +69,11 @@ class Parsed(Struct, frozen=True):
         end_column: int | None = getattr(node, "end_col_offset", None)
         if line is None or column is None:
             return Span(0, 0)
+        starts = self.line_starts
+        if end_line is not None and end_column is not None and 0 < line <= end_line <= len(starts):
+            first, last = starts[line - 1] + column, starts[end_line - 1] + end_column
+            if 0 <= first <= last <= len(self.data):
+                return Span(first, last)
         start = self._offset(line, column)
         if end_line is None or end_column is None:
             return Span(start, start)

@@ -125,7 +125,7 @@ def _constants(program: Program, signature: Signature, pinned: set[str]) -> tupl
         if operation.opcode == "const_param" and isinstance(name, str):
             used.add(name)
         for value in (*operation.operands, *operation.results):
-            used.update(_symbols(value))
+            used.update([s.symbol for s in _extents(value) if s.symbol is not None])
     return tuple(
         Constant(a.name, a.value, a.name in pinned)
         for a in signature.arguments
@@ -133,16 +133,12 @@ def _constants(program: Program, signature: Signature, pinned: set[str]) -> tupl
     )
 
 
-def _symbols(value: Value) -> set[str]:
-    shape: Shape = ()
+def _extents(value: Value) -> Shape:
     match value.type:
-        case TileType(shape=found):
-            shape = found
-        case ViewType(tile=found):
-            shape = found
+        case TileType(shape=shape) | ViewType(tile=shape):
+            return shape
         case ArrayType():
-            pass
-    return {s.symbol for s in shape if s.symbol is not None}
+            return ()
 
 
 def _inline(

@@ -29,7 +29,7 @@ def nodes(root: ast.AST) -> Iterator[ast.AST]:
         for value in vars(node).values():
             if type(value) is list:
                 stack.extend([v for v in value if isinstance(v, ast.AST)])
-            elif isinstance(value, ast.AST):
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
                 stack.append(value)
 
 
@@ -41,9 +41,10 @@ def summarise(node: ast.FunctionDef | ast.Lambda) -> Summary:
     body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
     for statement in body:
         for inner in nodes(statement):
+            if isinstance(inner, ast.Name):  # by far the most, and quicker asked than matched
+                mentions.add(inner.id)
+                continue
             match inner:
-                case ast.Name(id=name):
-                    mentions.add(name)
                 case ast.Attribute(value=owner, attr=attr):
                     mentions.add(attr)
                     if attr in _TENSOR_LIKE and isinstance(owner, ast.Name):
