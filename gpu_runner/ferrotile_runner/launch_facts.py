@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ferrotile.signatures.model import GridFactor
 from msgspec import Struct
@@ -79,7 +79,6 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
                 axes.add("xyz".index(words[0]))
             case "grid":
                 axis, factors = "xyz".index(words[0]), tuple(_grid_factor(part.strip()) for part in words[1].split("*"))
-                equal.update(_same(grid.get(axis, factors), factors))
                 grid[axis] = factors
                 grids.append((axis, factors))
             case "renamed" | "always":
@@ -88,17 +87,23 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
                 contiguous = True
             case _:
                 unread.append(hypothesis)
+    for one, other in _same_axis(grids):
+        free = next((name for name in (other, one) if name not in sizes), None)
+        if free is not None:
+            equal.setdefault(free, one if free is other else other)
     read = (sizes, most, least, multiple, equal, frozenset(axes), grid, contiguous)
     return Facts(*read, open=tuple(unread), grids=tuple(grids))
 
 
-def _same(one: tuple[GridFactor, ...], other: tuple[GridFactor, ...]) -> dict[str, str]:
-    """Two extents that one axis of the grid covers in equal tiles: equal ones satisfy both facts."""
-    if len(one) == len(other) == 1 and one[0].tile == other[0].tile:
-        a, b = one[0].extent, other[0].extent
-        if isinstance(a, str) and isinstance(b, str) and a != b:
-            return {b: a}
-    return {}
+def _same_axis(grids: Sequence[tuple[int, tuple[GridFactor, ...]]]) -> Iterator[tuple[str, str]]:
+    """Extents that one axis of the grid covers in equal tiles: equal ones satisfy both facts."""
+    first: dict[tuple[int, int], str] = {}
+    for axis, factors in grids:
+        extent = factors[0].extent
+        if len(factors) == 1 and isinstance(extent, str):
+            known = first.setdefault((axis, factors[0].tile), extent)
+            if known != extent:
+                yield known, extent
 
 
 def _grid_factor(text: str) -> GridFactor:

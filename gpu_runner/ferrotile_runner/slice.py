@@ -42,11 +42,13 @@ class Slice(Struct, frozen=True):
 
 
 class _Piece(Struct, frozen=True):
-    """Text that starts at `line` of the file; `whole` text comes from that line alone."""
+    """Text that starts at `line` of the file; `whole` text comes from that line alone; `early`: an import, which what
+    came from other files may need."""
 
     line: int
     text: str
     whole: bool = False
+    early: bool = False
 
 
 def slice_source(module: Module, kernel: FunctionSource) -> Slice:
@@ -64,7 +66,7 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
             for stand_in in _bound(statement) & set(stand_ins):
                 names, text = names | {stand_in}, text + _stand_in(stand_in, stand_ins[stand_in])
             if text:
-                pieces.append(_Piece(_line(table, module, statement), text))
+                pieces.append(_Piece(_line(table, module, statement), text, early=True))
                 defined.update(names)
         elif isinstance(statement, ast.Assign | ast.AnnAssign):
             names = _targets(statement)
@@ -85,10 +87,11 @@ def slice_source(module: Module, kernel: FunctionSource) -> Slice:
             defined.add(name)
     types = {name: _stand_in(name, stand_ins[name]) for name in stand_ins}
     brought, foreign, place = foreign_text(module, needed, IMPORTABLE, types)
+    first = 0 if place is None else table.line_of(place.start)
     if foreign:
-        pieces.append(_Piece(0 if place is None else table.line_of(place.start), foreign, whole=True))
+        pieces.append(_Piece(first, foreign, whole=True))
         defined |= brought
-    pieces.sort(key=lambda piece: piece.line)
+    pieces.sort(key=lambda piece: min(piece.line, first) if foreign and piece.early else piece.line)
     text, lines = _join(pieces)
     missing = tuple(sorted(needed - defined - set(dir(builtins)) - {kernel.name}))
     return Slice(text, lines, missing)

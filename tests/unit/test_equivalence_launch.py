@@ -74,6 +74,41 @@ def test_axes_that_the_rust_launch_joins() -> None:
     assert not proof_of(python, rust, WORDS, *LAUNCH[1:], *swapped).equal
 
 
+def shown_number(*lines: str) -> str:
+    numbers = "\n".join(f"  %c{n} = constant <i32: {n}> : tile<i32>" for n in (8, 14, 15))
+    return text(numbers, *lines, '  %p = print_tko "%d", %d token=%t : tile<i32> -> token')
+
+
+def test_a_division_that_rounds_up_by_its_dividend() -> None:
+    up = shown_number("  %d = divi %n, %c16 signed rounding<positive_inf> : tile<i32>")
+
+    def plus(number: str) -> str:
+        total = f"  %s = addi %n, %{number} : tile<i32>"
+        return shown_number(total, "  %d = divi %s, %c16 signed rounding<negative_inf> : tile<i32>")
+
+    assert proof_of(plus("c15"), up, WORDS, *LAUNCH).equal
+    assert not proof_of(plus("c14"), up, WORDS, *LAUNCH).equal
+    assert not proof_of(plus("c16"), up, WORDS, *LAUNCH).equal
+    assert not proof_of(plus("c15"), up, WORDS, *LAUNCH[:3]).equal  # the sum may wrap around
+
+
+@pytest.mark.parametrize(
+    ("step", "size", "once"), [("c8", 8, True), ("c16", 8, True), ("c2", 8, False), ("c16", 4, False)]
+)
+def test_a_loop_from_the_block_id_whose_step_leads_out_of_it(step: str, size: int, once: bool) -> None:
+    body = [load("a", "xv", "{}"), store("%a", "yv", "{}")]
+    numbers = "  %c8 = constant <i32: 8> : tile<i32>"
+    looped = text(
+        numbers,
+        f"  for %i in (%bx to %c8, step %{step}) : tile<i32> {{",
+        *(line.format("%i") for line in body),
+        "    continue",
+        "  }",
+    )
+    plain = text(numbers, *(line.format("%bx") for line in body))
+    assert proof_of(looped, plain, WORDS, *LAUNCH, f"grid.x = {size}").equal is once
+
+
 def test_two_names_of_one_conversion() -> None:
     assert proof_of(shown("gx"), shown("gx").replace('"%d"', '"%i"'), WORDS).equal
     assert not proof_of(shown("gx"), shown("gx").replace('"%d"', '"%x"'), WORDS).equal

@@ -198,6 +198,8 @@ def test_a_factorys_unknown_parameter_is_assumed_and_told() -> None:
         "def run(x, size=32):\n    act = 'double'\n    return make(B=size, act=act)\n",
         "TABLE = {'double': 32}\nMADE = {n: make(s, n) for n, s in TABLE.items()}\n",
         "MADE = {}\nfor n, s in (('double', 32), ('none', 16)):\n    MADE[n] = make(s, n)\n",
+        "import pytest\n@pytest.mark.parametrize('size, act', [(32, 'double'), (16, 'none')])\n"
+        "def test(size, act):\n    make(size, act)\n",
         # what the call does not tell has its default or is assumed
         "def run(x):\n    return make(32, 'double', dtype=x.dtype)\n",
     ],

@@ -237,7 +237,7 @@ def test_a_class_that_means_another_here_is_not_taken_over() -> None:
 
 @pytest.mark.parametrize(
     "imports",
-    ["from .classes import DEFAULT\n", "from .classes import Config\nimport torch\nDEFAULT = Config(dtype=torch.half)\n"],
+    ["from .classes import DEFAULT\n", "from .classes import Config\nimport torch\nDEFAULT = Config(torch.half)\n"],
 )
 def test_a_slice_with_classes_of_other_files_runs_alone(imports: str) -> None:
     whole = {**FILES, "p/classes.py": CLASSES, "p/ops.py": HEAD + imports + BODY.format(f"DEFAULT.apply({LOAD})")}

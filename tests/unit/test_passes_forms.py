@@ -131,19 +131,21 @@ def test_a_grid_that_does_not_fit_is_not_split(change: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     "use",
     [
-        "    ct.store(l, index=(bh,), tile=ct.zeros((1,), ct.float32))\n",
-        "    for i in range(bh):\n        ct.printf('%d', i)\n",
-        "    c = bh if m > 0 else 0\n    ct.printf('%d', c)\n",
+        "    ct.store(w, index=(b, h, m, 0), tile=t)\n",  # whose two leading axes are merged: by the block id itself
+        "    ct.scatter(r, bh, 1.0)\n",
+        "    c = bh if m > 0 else 0\n    ct.scatter(r, c, 1.0)\n",
     ],
 )
 def test_a_grid_is_not_split_where_its_block_id_is_used_otherwise(use: str) -> None:
-    """The store has no result, the loop none either, and a branch may give the block id itself."""
-    text = HEADS.replace("y: f32[B, H, S, D]", "y: f32[B, H, S], l: f32[R]").replace("def k(x, y", "def k(x, y, l")
-    text = text.replace("    ct.store(y, index=(b, h, m, 0), tile=t * 2.0)\n", use)
-    text += "    ct.store(y, index=(b, h, m), tile=ct.sum(t, axis=3))\n"
-    found = kernel(text)
-    assert found.entry is not None
-    assert not any(fact.startswith("python bid") for fact in found.entry.hypotheses)
+    """A store has no result, and a branch gives the block id itself."""
+    arrays = "y: f32[B, H, S], r: f32[R], w: f32[B, H, S, D]"
+    text = HEADS.replace("y: f32[B, H, S, D]", arrays).replace("def k(x, y", "def k(x, y, r, w")
+    text = text.replace("    ct.store(y, index=(b, h, m, 0), tile=t * 2.0)\n", "")
+    stored = text + "    ct.store(y, index=(b, h, m), tile=ct.sum(t, axis=3))\n"
+    alone, beside = kernel(stored), kernel(stored + use)
+    assert alone.entry is not None and beside.entry is not None
+    assert "python bid.y = 8 * bid.x + bid.y" in alone.entry.hypotheses
+    assert not any(fact.startswith("python bid") for fact in beside.entry.hypotheses)
 
 
 @pytest.mark.parametrize("unsafe", ["proved", "never"])

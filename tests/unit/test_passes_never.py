@@ -155,6 +155,21 @@ def test_a_store_that_may_lie_outside_stands_under_a_test() -> None:
     assert "cdiv(N, 16) = 4" in facts(kernel)
 
 
+@pytest.mark.parametrize(("start", "loads"), [("i * 16", 2), ("i * 8 + 24", 4), ("i * 4", 8)])
+def test_a_vector_that_starts_between_tiles_is_made_of_pieces(start: str, loads: int) -> None:
+    body = f"i = ct.bid(0)\nv = ct.gather(x, {start} + ct.arange(T, dtype=ct.int32))\nct.store(y, (i,), v)\n"
+    kernel = never("x: f32[N], y: f32[M], T=32, grid=(M/T)", "x, y, T: ct.Constant[int]", body)
+    assert kernel.rust is not None
+    assert kernel.rust.count(" load_vec(") == loads
+    assert kernel.rust.count("= cat(") == loads - 1
+
+
+@pytest.mark.parametrize("start", ["i + 1", "i * 2", "i * 3"])
+def test_a_vector_of_no_few_pieces_is_refused(start: str) -> None:
+    body = f"i = ct.bid(0)\nv = ct.gather(x, {start} + ct.arange(T, dtype=ct.int32))\nct.store(y, (i,), v)\n"
+    assert refusals(never("x: f32[N], y: f32[M], T=1024, grid=(M/T)", "x, y, T: ct.Constant[int]", body))
+
+
 def test_indices_from_memory_are_refused() -> None:
     body = "j = ct.load(x, (ct.bid(0),), (T,)).astype(ct.int32)\nct.scatter(y, j, ct.gather(x, j))\n"
     assert len(refusals(never("x: f32[N], y: f32[N], T=16, grid=(N/T)", "x, y, T: ct.Constant[int]", body))) == 2

@@ -7,6 +7,7 @@ from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.signatures.infer import infer_signatures
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import parse_module
+from ferrotile.translate import translate_document
 from signature_support import COPY, HEAD, ROWS, all_shown, infer
 
 KNOWN = "x: f16[M, N], y: f16[M, N], n: i32, T=64 | (M)"
@@ -58,6 +59,7 @@ def shown(body: str, kernel: str = ROWS) -> list[str]:
         "import cupy as cp\nrng = cp.random.default_rng(0)\n"
         "f(rng.random((4, 64), dtype=cp.float32).astype(cp.float16))\n",
         "import cupy as cp\nf(cp.zeros((4, 64), cp.float16))\n",
+        "import cupy as cp\nf(cp.zeros((4, 64), dtype='<f2'))\n",
         "import numpy as np\nfrom numba import cuda\nf(cuda.to_device(np.ones((4, 64), np.float16)))\n",
         # arithmetic of tensors that are broadcast
         "f(torch.zeros(4, 64).half() + 2 * torch.ones(64).half())\n",
@@ -85,6 +87,8 @@ def test_a_kernel_in_a_class_is_not_bound() -> None:
         ("n = 4096\nx = torch.zeros(n)\n", "(n // 64,)", "x: f32[n], y: f32[n], T=64 | (n/64)"),
         ("x = torch.zeros(4096)\n", "(4096 // 64,)", "x: f32[D0], y: f32[D0], T=64 | (D0/64)"),
         ("x = torch.zeros(4096)\n", "(ct.cdiv(4096, 64),)", "x: f32[D0], y: f32[D0], T=64 | (D0/64)"),
+        ("x = torch.zeros(unknown())\n", "((x.shape[0] + 63) // 64,)", "x: f32[D0], y: f32[D0], T=64 | (D0/64)"),
+        ("x = torch.zeros(unknown())\n", "((x.shape[0] + 64) // 64,)", "x: f32[D0], y: f32[D0], T=64 | ?"),
         # a tail that the launch leaves out: another grid
         ("n = 4100\nx = torch.zeros(n)\n", "(n // 64,)", "x: f32[n], y: f32[n], T=64 | ?"),
         # a number of elements
@@ -99,6 +103,15 @@ def test_a_kernel_in_a_class_is_not_bound() -> None:
 def test_grids(size: str, grid: str, expected: str) -> None:
     body = f"{size}ct.launch(0, {grid}, k, (x, torch.empty_like(x), 64))\n"
     assert shown(body, COPY) == [expected]
+
+
+def test_a_grid_that_is_not_rounded_up_needs_whole_tiles() -> None:
+    """`n // 64` blocks leave out a tail, which a launcher of `cdiv(n, 64)` blocks would write: there must be none."""
+    text = f"{HEAD}{COPY}n = 4096\nx = torch.zeros(n)\nct.launch(0, (n // 64,), k, (x, torch.empty_like(x), 64))\n"
+    (one,) = translate_document(Document(text)).kernels
+    assert one.entry is not None and "n % 64 = 0" in one.entry.hypotheses
+    (rounded,) = translate_document(Document(text.replace("n // 64", "-(-n // 64)"))).kernels
+    assert rounded.entry is not None and rounded.entry.hypotheses == ()
 
 
 def test_products_of_extents_are_one_extent() -> None:

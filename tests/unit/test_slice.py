@@ -132,16 +132,20 @@ def test_a_kernel_made_by_a_call_comes_with_its_function() -> None:
 def test_what_a_factory_captures_is_defined() -> None:
     text = (
         "import cuda.tile as ct\nHALF = 0.5\ndef scaled(t):\n    return t * HALF\n"
-        "def make(fn, dtype, size=16):\n    @ct.kernel\n    def k(x):\n"
-        "        ct.store(x, 0, fn(ct.zeros((size,), dtype)))\n    return k\n"
+        "import enum\nfrom dataclasses import dataclass\nclass Act(enum.Enum):\n    A = 1\n"
+        "@dataclass(frozen=True)\nclass Cfg:\n    n: int\n    act: Act = Act.A\n"
+        "def make(fn, dtype, cfg=Cfg(4), size=16):\n    @ct.kernel\n    def k(x):\n"
+        "        ct.store(x, 0, fn(ct.zeros((size,), dtype), cfg.n))\n    return k\n"
         "def run():\n    return make(scaled, ct.float16)\n"
     )
-    result = made(text)
+    module = parse_module(Document(text))
+    result = slice_source(module, find_kernels(module)[0])
     assert result.missing == ()
     scope: dict[str, object] = {}
     exec(compile(result.text, "slice", "exec"), scope)
     assert scope["fn"] is scope["scaled"] and scope["size"] == 16 and scope["HALF"] == 0.5
     assert str(scope["dtype"]) == "float16"
+    assert repr(scope["cfg"]) == "Cfg(n=4, act=<Act.A: 1>)"
 
 
 def test_annotations_of_a_class_that_cannot_be_evaluated_are_left_out() -> None:

@@ -91,8 +91,11 @@ class Shift:
         return span if not delta else Span(span.start + delta, span.end + delta)
 
 
-_PLAIN = frozenset(("attributes", "operands", "results", "initial", "arguments", "values"))
-"""Fields of statements and terminators that hold values and numbers only: most of a program, and without a place."""
+_PLAIN = frozenset(
+    ("opcode", "attributes", "operands", "results", "condition", "variable", "lower", "upper", "step", "initial",
+     "arguments", "kind", "values")
+)  # fmt: skip
+"""Fields of statements and terminators that hold words, numbers and values only: most of a program, without a place."""
 
 
 def _field_names(value: object) -> tuple[str, ...]:

@@ -155,13 +155,15 @@ class Arithmetic(Struct):
             if len(product) != 1 or product[0].op != "iv":
                 continue
             upper = product[0].args[1]
-            down = upper.op == "div" or (upper.op == "divi" and "negative_inf" in str(upper.data))
-            size = value_of(upper.args[1]) if down else None
-            rest = [self.maximum(atom) if len(m) == 1 else None for m in p if m not in {product, ()} for atom in m[:1]]
-            if size is None or not 0 < factor <= size or None in rest:
+            size = value_of(upper.args[1]) if upper.op == "div" or _rounds_down(upper) else None
+            if size is None or not 0 < factor <= size:
                 continue
-            tops = [c * (self.maximum(m[0]) or 0) for m, c in p.items() if len(m) == 1 and m != product]
-            if sum(tops) + p.get((), 0) <= size:
+            total = p.get((), 0)
+            for other, c in p.items():
+                if other not in {product, ()}:
+                    top = self.maximum(other[0]) if len(other) == 1 else None
+                    total += size + 1 if top is None else c * top
+            if total <= size:
                 return True
         return False
 
@@ -357,6 +359,11 @@ class Arithmetic(Struct):
             if gap is not None and gap >= least and self.nonnegative(b):  # b - gap cannot wrap
                 return known is a or a.op != "bid" or self.store.use("block ids are below the grid's size")
         return False
+
+
+def _rounds_down(term: Term) -> bool:
+    words = str(term.data)
+    return term.op == "divi" and "negative_inf" in words and "unsigned" not in words
 
 
 def decode(term: Term) -> Polynomial:

@@ -102,6 +102,10 @@ class Rewriter(Struct):
                 whole = self.integers.build({m: c // y for m, c in p.items() if c % y == 0}, shape, element)
                 if whole is not rest and self.integers.nonnegative(whole) and self.integers.no_overflow(a):
                     return whole
+            if not shape and p.get(()) == y - 1:  # (n + y - 1)/y
+                rest = self.integers.build({m: c for m, c in p.items() if m}, shape, element)
+                if self.integers.nonnegative(rest) and self.integers.no_overflow(a):
+                    return self.quotient("cdiv", (rest, b), shape, element)
         if op == "div" and y is None and a.op == "poly":  # the same for a divisor that is a term
             p = decode(a)
             multiples = {m: c for m, c in p.items() if m.count(b) == 1}

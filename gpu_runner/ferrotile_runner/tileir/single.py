@@ -8,6 +8,7 @@ from ferrotile_runner.tileir import exits
 from ferrotile_runner.tileir.exits import Tree
 from ferrotile_runner.tileir.memory import Before, Marker
 from ferrotile_runner.tileir.model import Operation, TokenType
+from ferrotile_runner.tileir.terms import value_of
 from ferrotile_runner.tileir.trace import Unsupported
 
 if TYPE_CHECKING:
@@ -18,10 +19,14 @@ STOP = frozenset({"break"})
 
 
 def is_persistent_once(program: Program, operation: Operation) -> bool:
-    """From the block id in steps of the grid's size up to the grid's size (H3)."""
+    """From the block id up to the grid's size, in steps of the grid's size or of a number that is no smaller (H3)."""
     lower, upper, step = (program.term(operation.one(role)) for role in ("lower", "upper", "step"))
     grid = program.rewriter.integers.facts.grid
-    if lower.op != "bid" or not isinstance(lower.data, str) or not step.is_op("grid", lower.data):
+    if lower.op != "bid" or not isinstance(lower.data, str):
+        return False
+    most, by = value_of(upper), value_of(step)
+    far = most is not None and by is not None and by >= most  # a step from any block leads out of the loop
+    if not step.is_op("grid", lower.data) and not far:
         return False
     if upper not in grid.get(lower.data, ()):
         return False

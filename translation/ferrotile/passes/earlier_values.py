@@ -67,7 +67,8 @@ def _only_earlier(space: Space, own: Sequence[Access]) -> bool:
     """Whether an array is read and written, and no load sees a store of its own block."""
     loads = [(at, a) for at, a in enumerate(own) if a.operation.opcode in _LOADS]
     stores = [(at, a) for at, a in enumerate(own) if a.operation.opcode in _STORES]
-    if not loads or not stores or len(loads) + len(stores) < len(own):
+    parts = any(a.view is None and a.operation.opcode not in ("gather", "scatter") for a in own)
+    if not loads or not stores or parts or len(loads) + len(stores) < len(own):
         return False
     return not any(_sees(space, load, store, at < other) for at, load in loads for other, store in stores)
 

@@ -58,7 +58,7 @@ def joined_ids(program: Program, signature: Signature) -> Joined | None:
     found: set[Join] = set()
     tiles: set[GridFactor] = set()
     for access in find_accesses(program):
-        if not access.store or access.view is None:
+        if not access.store or access.view is None or access.array not in names:
             continue
         for d, value in enumerate(index_values(access)):
             join = _join(space.form(value))

@@ -20,6 +20,7 @@ from ferrotile.passes.elements import ELEMENT_OPS, ElementAccess, element_access
 from ferrotile.passes.lanes import Lanes, lanes
 from ferrotile.passes.quotients import Bounds, Scalars
 from ferrotile.passes.uses import definitions, eliminate_dead, next_id, operations, rewrite
+from ferrotile.passes.vector_pieces import in_pieces
 from ferrotile.program.dtypes import BOOL, I32, Kind
 from ferrotile.program.ir import Block, End, If, Operation, Program, Statement, Terminator, Value
 from ferrotile.program.types import ArrayType, Shape, Size, TileType, ViewType, same_shape
@@ -27,8 +28,6 @@ from ferrotile.signatures.model import Signature
 
 _Found = tuple[int, int, Size, Value]
 """The result axis that an index's lanes run along (-1: none), the array axis, the tile's extent, the tile's index."""
-_SHORTEST = 4
-"""Pieces of a vector are no shorter."""
 _PADDINGS = {0.0: "zero", float("inf"): "pos_inf", float("-inf"): "neg_inf"}
 
 
@@ -78,7 +77,17 @@ class _Lifter:
         array = access.array.id
         if access.linear or array not in self.names or not (access.bounds or self._inside_by_promise(access)):
             return (statement,)
-        scalars = self.scalars
+        before, pinned, lifted = list(self.bounds.hypotheses), list(self.scalars.pinned), self.lifted
+        found = self._whole(statement)
+        if found is None and self.always:
+            found = in_pieces(self.scalars, access, self._whole)
+        if found is None:
+            self.bounds.hypotheses[:], self.scalars.pinned[:], self.lifted = before, pinned, lifted
+        return found or (statement,)
+
+    def _whole(self, statement: Operation) -> Sequence[Statement] | None:
+        """The access as one tile, if it is one."""
+        access, scalars = element_access(statement), self.scalars
         scalars.made, scalars.span = [], statement.span
         before, pinned = list(self.bounds.hypotheses), list(scalars.pinned)
         place = self._place(access)
@@ -88,76 +97,7 @@ class _Lifter:
                 self.lifted += 1
                 return (*scalars.made, *done)
         self.bounds.hypotheses[:], scalars.pinned[:] = before, pinned
-        return self._in_pieces(access) or (statement,)
-
-    def _in_pieces(self, access: ElementAccess) -> Sequence[Statement] | None:
-        """A gather of a vector that starts at no multiple of its length, but of half, a quarter or an eighth of it:
-        that many tiles side by side."""
-        scalars, operation = self.scalars, access.operation
-        along = [(axis, lanes(v, scalars.defined)) for axis, v in enumerate(access.index)]
-        moving = [(axis, form) for axis, form in along if form is not None and form.axis is not None]
-        if not self.always or operation.opcode != "gather" or access.mask is not None or len(access.shape) != 1:
-            return None
-        if len(moving) != 1 or any(form is None for _, form in along) or not _plain_padding(access):
-            return None
-        ((axis, form),) = moving
-        dtype = access.index[axis].type
-        if form is None or not isinstance(dtype, TileType) or dtype.dtype != I32:
-            return None
-        whole = form.size
-        for pieces in (2, 4, 8):
-            size = Size(whole.value // pieces)
-            if size.value < _SHORTEST or not (whole.symbol is None or scalars.pin(whole.symbol)):
-                return None
-            found = self._pieces(access, axis, form, size, pieces)
-            if found is not None:
-                return found
         return None
-
-    def _pieces(self, access: ElementAccess, axis: int, form: Lanes, size: Size, pieces: int) -> list[Statement] | None:
-        scalars, operation = self.scalars, access.operation
-        scalars.made, scalars.span = [], operation.span
-        kind = TileType(I32, (size,))
-        numbers = [s if isinstance(s, int) else scalars.number(s) for s in form.starts]
-        offset = sum(n for n in numbers if n is not None)
-        start = scalars.constant(0)
-        for part, number in zip(form.starts, numbers, strict=True):
-            narrow = scalars.narrow(part) if number is None and not isinstance(part, int) else start
-            if narrow is None:
-                return None
-            start = start if number is not None else scalars.sum(narrow, start)
-        found: list[Statement] = []
-        values: list[Value] = []
-        for piece in range(pieces):
-            first = scalars.sum(start, scalars.constant(offset + piece * size.value))
-            first = scalars.emit("reshape", (first,), TileType(I32, (Size(1),)))
-            first = scalars.emit("broadcast", (first,), kind)
-            place = scalars.emit("addi", (first, scalars.emit("iota", (), kind)), kind)
-            operands = list(operation.operands)
-            operands[1 + axis] = place
-            result = Value(scalars.next_id, TileType(access.result_dtype, (size,)))
-            scalars.next_id += 1
-            found += scalars.made
-            lifted = self.rewrite(replace(operation, operands=tuple(operands), results=(result,)))
-            if any(isinstance(s, Operation) and s.opcode == "gather" for s in lifted):
-                return None
-            found += lifted
-            values.append(result)
-            scalars.made = []
-        while len(values) > 1:
-            pairs = zip(values[::2], values[1::2], strict=True)
-            last = len(values) == 2
-            values = [self._joined(a, b, operation.result if last else None) for a, b in pairs]
-        return [*found, *scalars.made]
-
-    def _joined(self, a: Value, b: Value, result: Value | None) -> Value:
-        """Two vectors, one behind the other."""
-        assert isinstance(a.type, TileType)
-        kind = TileType(a.type.dtype, (Size(2 * a.type.shape[0].value),))
-        if result is None:
-            return self.scalars.emit("cat", (a, b), kind, axis=0)
-        self.scalars.made.append(Operation("cat", (a, b), (result,), (("axis", 0),), self.scalars.span))
-        return result
 
     def _inside_by_promise(self, access: ElementAccess) -> bool:
         """Whether the view may mask no lane: of one element there is nothing to mask."""
@@ -376,12 +316,6 @@ class _Lifter:
             return (store,)
         then, otherwise = (Block(s, Terminator(End.YIELD)) for s in ((store,), ()))
         return (If(place.valid, then, otherwise, (), span),)
-
-
-def _plain_padding(access: ElementAccess) -> bool:
-    """Whether the padding fits tiles of any length."""
-    kind = None if access.padding is None else access.padding.type
-    return kind is None or (isinstance(kind, TileType) and not kind.shape)
 
 
 def _in_lane_order(found: list[_Found]) -> list[_Found]:

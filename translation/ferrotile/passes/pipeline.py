@@ -56,7 +56,8 @@ def run_passes(program: Program, signature: Signature, options: Options) -> Plan
                 diagnostics.append(error("FT303", text, span))
         diagnostics += [*_unsafe_reads(program, owned.arrays, accesses), *unsafe_operations(program)]
     diagnostics += _without_axes(program)
-    hypotheses = tuple(dict.fromkeys((*owned.hypotheses, *facts, *extra)))
+    divided = (f"{extent} % {tile} = 0" for extent, tile in signature.multiples)
+    hypotheses = tuple(dict.fromkeys((*owned.hypotheses, *facts, *extra, *divided)))
     return Plan(floor_remainders(program), signature, options, owned.arrays, owned.axes, hypotheses, tuple(diagnostics))
 
 

@@ -10,7 +10,7 @@ from ferrotile.passes.affine import Affine, affine
 from ferrotile.passes.remainders import python_remainder
 from ferrotile.passes.uses import definitions, regions
 from ferrotile.program.ir import Block, For, If, Loop, Operation, Program, Statement, Value
-from ferrotile.signatures.model import GridFactor, Signature
+from ferrotile.signatures.model import ConstantArgument, GridFactor, Signature
 
 DATA = "data"
 """The dependence of a value that comes from memory."""
@@ -36,6 +36,11 @@ class Space:
         self.defined = definitions(program.body)
         self.signature = signature
         self.numbers = {c.name: int(c.value) for c in program.constants}
+        self._named = {
+            a.name: a.value
+            for a in signature.arguments
+            if isinstance(a, ConstantArgument) and isinstance(a.value, int) and not isinstance(a.value, bool)
+        }
         self.guards: dict[int, tuple[Guard, ...]] = {}
         self.assumed: dict[int, int] = {}
         """Blocks along axes of an unknown grid, while a proof asks what they would have to be."""
@@ -62,7 +67,7 @@ class Space:
             return self.assumed.get(axis)
         total = 1
         for factor in grid[axis]:
-            extent = factor.extent if isinstance(factor.extent, int) else self.numbers.get(factor.extent)
+            extent = factor.extent if isinstance(factor.extent, int) else self._named.get(factor.extent)
             if extent is None:
                 return None
             total *= -(-extent // factor.tile)

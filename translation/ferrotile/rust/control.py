@@ -9,8 +9,9 @@ from ferrotile.passes.plan import ArrayPlan
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Statement, Terminator, Value
 from ferrotile.rust.expressions import Unsupported, constant_code, tile_type
 from ferrotile.rust.layout import IF_WIDTH, Code, atom
+from ferrotile.rust.scope import Variable
 from ferrotile.rust.targets.cutile_0_5 import COMPARE_SCALAR, INVERSE
-from ferrotile.rust.values import Minted, Variable
+from ferrotile.rust.values import Minted
 
 if TYPE_CHECKING:
     from ferrotile.rust.statements import Body

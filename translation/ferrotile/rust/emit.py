@@ -21,9 +21,10 @@ from ferrotile.rust.layout import WIDTH
 from ferrotile.rust.remarks import Shown, rust_comment
 from ferrotile.rust.safety import NAMES as HELPER_NAMES
 from ferrotile.rust.safety import Helper
+from ferrotile.rust.scope import FOREVER, Scope, Variable
 from ferrotile.rust.statements import Body, TooWide
 from ferrotile.rust.types import Spelling
-from ferrotile.rust.values import FOREVER, Scope, Values, Variable
+from ferrotile.rust.values import Values
 from ferrotile.rust.writer import Writer
 from ferrotile.syntax.span import Span
 from ferrotile.translation import Entry, Output, RustParameter, SourceMap, UnsafeCount
@@ -79,7 +80,7 @@ def _attempt(plan: Plan, facts: Facts, comments: Comments, shown: Shown, forced:
     scope = Scope({*map(naming.array, arrays), *map(naming.constant, generic), *HELPER_NAMES}, hints)
     writer = Writer(8)
     body = Body(plan, values, scope, spelling, writer, shown.queues(), forced)
-    apart = body.memory.apart()
+    apart = body.memory.loads.apart()
     if apart:
         raise TooWide(apart)  # before any line is written, and not one load at a time
     for parameter in program.parameters:

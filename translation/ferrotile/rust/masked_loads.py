@@ -56,7 +56,7 @@ def masked_load(memory: Memory, body: Body, operation: Operation, view: ViewType
             inside = body.bind("inside", flags.replace(spelling.braces(view.tile), f"{{ [{ones}] }}"), inside)
             inside = method(inside, "broadcast", atom(spelling.shape(view.tile)))
         mask = inside if mask is None else binary(mask, "&", inside, 7)
-    tile = body.bind("loaded", kind, memory.plain_load_code(loaded))
+    tile = body.bind("loaded", kind, memory.loads.plain(loaded))
     if mask is None:
         return tile
     number = {"neg_zero": -0.0, "nan": math.nan, "pos_inf": math.inf, "neg_inf": -math.inf}[str(view.padding)]

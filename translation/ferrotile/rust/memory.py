@@ -1,14 +1,12 @@
-"""Loads and stores of a kernel body: views, ordered loads, owned and full stores, pointers."""
+"""The memory of a kernel body: views, tokens, helpers, owned and full stores. Loads are in `loads.py`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from ferrotile.passes.accesses import Access
-from ferrotile.passes.hints import check_is_free, use_tma
+from ferrotile.passes.hints import use_tma
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
 from ferrotile.program.dtypes import F32, DType
@@ -21,7 +19,7 @@ from ferrotile.rust.expressions import Unsupported, tile_type
 from ferrotile.rust.layout import Code, array, atom, binary, call, method, suffixed
 from ferrotile.rust.layout import statement as layout_statement
 from ferrotile.rust.layout import unsafe_statement as layout_unsafe
-from ferrotile.rust.masked_loads import masked_load
+from ferrotile.rust.loads import Loads
 from ferrotile.rust.ordered import Ordered
 from ferrotile.rust.pointers import Pointers
 from ferrotile.rust.special_views import SpecialViews
@@ -38,8 +36,6 @@ _WHY = {
 
 _FMA = 17
 """Longer operands break an `fma(a, b, c, rounding::NearestEven, ftz::Disabled)`."""
-_INSIDE = 40
-"""A longer view has a local of its own."""
 
 _Key = tuple[int, tuple[int, ...], tuple[int, ...], str | None]
 
@@ -58,23 +54,24 @@ class Memory:
     def __init__(self, body: Body) -> None:
         self._body = body
         self.plan = body.plan
-        self._defined = body.values.defined
+        self.defined = body.values.defined
         self.access = dict(body.values.accesses)
         self.views: dict[_Key, str] = {}
         self._stores: dict[tuple[int, tuple[int, ...]], str] = {}
         self._extents: dict[tuple[int, int], str] = {}
         self._tokens: dict[int, str] = {}
-        self._wants: dict[_Key, int] = {}
+        self.wants: dict[_Key, int] = {}
         self._fma: Counter[int | None] = Counter()
         for operation in operations(self.plan.program.body):
             if operation.opcode in ("load_view", "num_tiles"):
                 key = self.key(operation.operands[0])
-                self._wants[key] = self._wants.get(key, 0) + 1
+                self.wants[key] = self.wants.get(key, 0) + 1
             elif operation.opcode == "fma":
                 self._fma[_plain_fma(operation)] += 1
         self.helpers = safety.Helpers()
         self.top = 0
         self.assumed = 0
+        self.loads = Loads(self, body)
         self.pointers = Pointers(self, body)
         self.elements = Elements(self, body)
         self.special = SpecialViews(self, body)
@@ -82,7 +79,7 @@ class Memory:
         self.starts = Starts(self, body)
 
     def array(self, value: Value) -> ArrayPlan:
-        found = array_of(value, self._defined)
+        found = array_of(value, self.defined)
         assert found is not None
         return self.plan.array(found.id)
 
@@ -101,10 +98,10 @@ class Memory:
 
     def reference(self, value: Value) -> str:
         """An array as an argument: a parameter is a reference already."""
-        return f"&{self.tensor(value)}" if value.id in self._defined else self.tensor(value)
+        return f"&{self.tensor(value)}" if value.id in self.defined else self.tensor(value)
 
     def key(self, view: Value) -> _Key:
-        found = array_of(view, self._defined)
+        found = array_of(view, self.defined)
         assert found is not None and isinstance(view.type, ViewType)
         tokens = self.plan.array(found.id).tokens
         padding = view.type.padding if tokens else view.type.padding or "zero"
@@ -122,7 +119,7 @@ class Memory:
         writer.spans[self.top : self.top] = [writer.span] * len(lines)
         self.top += len(lines)
 
-    def _partition(self, view: ViewType, name: str) -> tuple[Code, bool]:
+    def partition(self, view: ViewType, name: str) -> tuple[Code, bool]:
         spelling = self._body.spelling
         shape = atom(spelling.shape(view.tile))
         identity = view.dim_map == tuple(range(len(view.dim_map)))
@@ -145,7 +142,7 @@ class Memory:
         plan = self.array(value)
         name = self._body.scope.temporary(f"p{plan.name}")
         self.views[key] = name
-        code, unsafe = self._partition(value.type, plan.name)
+        code, unsafe = self.partition(value.type, plan.name)
         kind = f": Partition<{value.type.dtype}, {self._body.spelling.braces(value.type.tile)}>" if unsafe else ""
         note = f"// SAFETY: the view starts from the tensor's own token and `{plan.name}` is never written."
         self.hoist(f"let {name}{kind} = ", code, unsafe, note if unsafe else None)
@@ -161,20 +158,6 @@ class Memory:
             return self._body.bind("at", "i32", code)
         return suffixed(code) if bound else code
 
-    def _checked(self, operation: Operation) -> bool:
-        """Whether a load stays `.load(..)`: its check costs nothing, or the options keep it."""
-        access = self.access[id(operation)]
-        free = use_tma(access, self.plan.options.target) and check_is_free(access, self._defined)
-        return free or self.plan.options.checks == "keep"
-
-    def load_code(self, operation: Operation) -> Code:
-        """A load as an expression."""
-        view = operation.operands[0].type
-        assert isinstance(view, ViewType)
-        if self.plan.options.unsafe == "never" and view.padding not in (None, "zero"):
-            return masked_load(self, self._body, operation, view)
-        return self.plain_load_code(operation)
-
     def token(self, plan: ArrayPlan) -> str:
         """The variable that holds the token of an array's last access."""
         key = -1 if plan.fenced else plan.value
@@ -187,65 +170,6 @@ class Memory:
     def note(self, plan: ArrayPlan) -> None:
         self.assumed += not plan.injective
         self._body.writer.line(f"// SAFETY: {_WHY[plan.injective]} of `{plan.name}`.")
-
-    def plain_load_code(self, operation: Operation) -> Code:
-        """A load as an expression, with the padding of its view."""
-        view, index = operation.operands[0], operation.operands[1:]
-        plan = self.array(view)
-        assert isinstance(view.type, ViewType)
-        if operation.attribute("memory_order") not in (None, "weak"):
-            raise Unsupported("FT301", "Loads with a memory order have no translation yet.", operation.span)
-        if plan.ordered:
-            return self._ordered(operation, plan, view.type)
-        if self._checked(operation):
-            latency = operation.attribute("latency")
-            name = "load" if latency is None else f"load_pipelined::<{latency}>"
-            made = self._straight_view(operation) or atom(self.view(view))
-            return method(made, name, self.index(index, False))
-        rank, hints = self._kind(operation)
-        shape = atom(self._body.spelling.shape(view.type.tile))
-        if self._plain_tile(operation):
-            return method(atom(plan.name), "load_tile", shape, self.index(index, False))
-        at = self.index(index, True)
-        if not self._infers(operation):
-            made = self._straight_view(operation) or atom(self.view(view))
-            wish = safety.load_wish(rank, hints)
-            name = self.helpers.get(("load", rank, hints), wish, lambda name: safety.load(name, rank, hints))
-            return call(name, replace(made, text=f"&{made.text}"), at)
-        padding = str(view.type.padding)
-        wish = f"{'load_at' if hints.tma else 'load_row'}{hints.suffix}_{padding}"
-        name = self.helpers.get(
-            ("load", rank, hints, padding), wish, lambda name: safety.load_padded(name, rank, hints, PADDING[padding])
-        )
-        return call(name, atom(plan.name), shape, at)
-
-    def _straight_view(self, operation: Operation) -> Code | None:
-        """The view of an access outside of loops that no other one shares, made where it is used; None: hoisted."""
-        view = operation.operands[0]
-        assert isinstance(view.type, ViewType)
-        alone = self._wants.get(self.key(view)) == 1 and self.access[id(operation)].straight
-        if not alone or view.type.padding not in (None, "zero"):
-            return None
-        code, _ = self._partition(view.type, self.array(view).name)
-        return code if len(code.text) <= _INSIDE else None
-
-    def _plain_tile(self, operation: Operation) -> bool:
-        """Whether the core's `load_tile`, which has no check either, is this load."""
-        view = operation.operands[0].type
-        assert isinstance(view, ViewType)
-        straight = view.dim_map == tuple(range(len(view.dim_map)))
-        return straight and view.padding in (None, "zero") and self.hints(operation) == safety.Access()
-
-    def _infers(self, operation: Operation) -> bool:
-        """Whether the JIT finds the type of an unchecked load: from the tile's shape as an argument."""
-        view = operation.operands[0].type
-        assert isinstance(view, ViewType)
-        padded = view.padding not in (None, "zero") and view.dim_map == tuple(range(len(view.dim_map)))
-        return padded or self._plain_tile(operation)
-
-    def _kind(self, operation: Operation) -> tuple[int, safety.Access]:
-        """What two loads must agree in to be one helper's: rank and hints."""
-        return len(tile_type(operation.result).shape), self.hints(operation)
 
     def mul_add(self, operation: Operation, length: int) -> str | None:
         """The helper for a plain `a * b + c`, where there are several of one rank or the operands' `length` would
@@ -262,53 +186,10 @@ class Memory:
         latency = operation.attribute("latency")
         access = self.access[id(operation)]
         tma = use_tma(access, self.plan.options.target)
-        if operation.opcode == "load_view" and tile_type(operation.result).rank == 1 and not self._checked(operation):
+        line = operation.opcode == "load_view" and tile_type(operation.result).rank == 1
+        if line and not self.loads.checked(operation):
             tma = operation.attribute("allow_tma") is True
         return safety.Access(tma, latency if isinstance(latency, int) else None)
-
-    def _ordered(self, operation: Operation, plan: ArrayPlan, view: ViewType) -> Code:
-        owned = plan.form is Form.OWNED
-        identity = view.dim_map == tuple(range(len(view.dim_map)))
-        if not identity:
-            raise Unsupported("FT304", f"`{plan.name}` is also written: load it without `order`.", operation.span)
-        rank, access = len(view.tile), self.hints(operation)
-        padding = "None" if view.padding is None else PADDING[view.padding]
-        start = self.starts.of(operation, plan)
-        several = start is not None
-        name = self.helpers.get(
-            ("load_first", rank, owned, access, padding, several),
-            ("load_early" if several else "load_first") + access.suffix + (f"_{view.padding}" if view.padding else ""),
-            lambda name: safety.load_first(name, rank, owned, access, padding, several),
-        )
-        after = () if start is None else (start,)
-        if owned:
-            return call(name, atom(plan.name), *after)
-        shape = atom(self._body.spelling.shape(view.tile))
-        return call(name, atom(plan.name), shape, self.index(operation.operands[1:], True), *after)
-
-    def inlines(self, operation: Operation) -> bool:
-        """Whether a load may stand inside an expression: others need a typed local (JIT)."""
-        plain = not self.special.handles(operation) and not self.array(operation.operands[0]).ordered
-        return plain and (self._checked(operation) or self._infers(operation))
-
-    def apart(self) -> set[int]:
-        """The results of loads that would be inlined, but may not be."""
-        loads = (a.operation for a in self.access.values() if a.operation.opcode == "load_view")
-        return {o.result.id for o in loads if self._body.values.is_inline(o.result) and not self.inlines(o)}
-
-    def load(self, operation: Operation) -> None:
-        """A load into a local."""
-        plan = self.array(operation.operands[0])
-        if self.special.handles(operation):
-            self.special.load(operation)
-            return
-        if plan.tokens:
-            self.ordered.load(operation, plan)
-            return
-        kind = tile_type(operation.result)
-        bare = not self.inlines(operation) and not plan.ordered
-        note = f": {self._body.spelling.tile(kind.dtype, kind.shape)}" if bare else ""
-        self._body.assign(operation.result, self.load_code(operation), note)
 
     def store(self, operation: Operation) -> None:
         """A store in the form that the plan chose."""
@@ -422,9 +303,7 @@ class Memory:
         """An unchecked store with hints; `note` where nothing before has said why it is safe."""
         element = None if dtype.variable is not None else str(dtype)
         wish = ("store_at" if element is None else "store") + hints.suffix
-        name = self.helpers.get(
-            ("at", rank, hints, element), wish, lambda n: safety.store_at(n, rank, hints, element)
-        )
+        name = self.helpers.get(("at", rank, hints, element), wish, lambda n: safety.store_at(n, rank, hints, element))
         if not code.text.isidentifier():
             # The JIT infers no types of calls inside `unsafe`.
             bound = self._body.scope.passing("tile", self._body.now)

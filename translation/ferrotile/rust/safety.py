@@ -104,11 +104,11 @@ def load_padded(name: str, rank: int, access: Access, padding: str) -> Helper:
 
 def load(name: str, rank: int, access: Access) -> Helper:
     """An unchecked load of tile `i` of a view. The caller's local has a type: the JIT does not look into the view's."""
-    comment = _UNCHECKED if access.tma else _ROW
+    comments = [_UNCHECKED if access.tma else _ROW]
     if access.latency is not None:
-        comment += " The latency is the author's hint."
+        comments.append("The latency is the author's hint.")
     parameters = ("p: &Partition<E, S>", f"i: [i32; {rank}]")
-    writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
+    writer = _function(comments, f"fn {name}", rank, parameters, " -> Tile<E, S>")
     put(writer, "", call("load_view_tko", atom("p"), atom("i"), *access.modes), "")
     return _end(writer, name, 0)
 

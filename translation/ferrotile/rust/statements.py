@@ -14,10 +14,11 @@ from ferrotile.rust.layout import CALL_WIDTH, WIDTH, Code, atom, call, method, s
 from ferrotile.rust.memory import Memory
 from ferrotile.rust.printing import print_line
 from ferrotile.rust.remarks import Queues, rust_comment
+from ferrotile.rust.scope import Scope, Variable
 from ferrotile.rust.targets.cutile_0_5 import UNTYPED_TILES
 from ferrotile.rust.types import Spelling, literal
 from ferrotile.rust.unsafe_forms import unsafe_reason
-from ferrotile.rust.values import Minted, Scope, Values, Variable
+from ferrotile.rust.values import Minted, Values
 from ferrotile.rust.wishes import Wishes
 from ferrotile.rust.writer import Writer
 from ferrotile.syntax.span import NOWHERE, Span
@@ -150,9 +151,9 @@ class Body:
             )
             return code.inlined(value.id)
         if source.opcode == "load_view":
-            if not self.memory.inlines(source):
+            if not self.memory.loads.inlines(source):
                 raise TooWide({value.id})
-            return self.memory.load_code(source).inlined(value.id)
+            return self.memory.loads.code(source).inlined(value.id)
         if source.opcode == "stride":
             return self.memory.stride(source.operands[0], int(str(source.attribute("axis")))).inlined(value.id)
         return expression(source, self.operands).inlined(value.id)
@@ -256,7 +257,7 @@ class Body:
             case "store_view":
                 self.memory.store(s)
             case "load_view":
-                self.memory.load(s)
+                self.memory.loads.load(s)
             case "load_ptr":
                 self.memory.pointers.load_pointer(s)
             case "base_pointer":

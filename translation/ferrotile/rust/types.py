@@ -74,6 +74,13 @@ def float_text(value: float, dtype: DType) -> str:
     return text if "." in text else f"{text}.0"
 
 
+def has_literal(value: int | float | bool, dtype: DType, in_constant: bool) -> bool:
+    """Whether `literal` gives one; quicker, for it does not look for the shortest decimal."""
+    if dtype.is_float and math.isfinite(value):
+        return dtype.variable is None and dtype.name in ("f32", "f64")
+    return literal(value, dtype, in_constant) is not None
+
+
 def literal(value: int | float | bool, dtype: DType, in_constant: bool) -> str | None:
     """A literal of the type, or None where the language has none that the JIT reads right (cutile-rs.md S6, S24)."""
     if dtype.kind is Kind.BOOL:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from ferrotile.passes import naming
 from ferrotile.passes.facts import Facts
 from ferrotile.passes.uses import loop_ends
 from ferrotile.program.ir import Block, End, For, Loop, Operation, Statement, Value
 from ferrotile.program.types import TileType
 from ferrotile.rust.targets.cutile_0_5 import OPERATORS, UNTYPED_SCALARS, WIDE_INTEGERS
-from ferrotile.rust.types import literal
+from ferrotile.rust.types import has_literal, literal
 from ferrotile.rust.unsafe_forms import unsafe_reason
 
 FREE = frozenset(("const_param", "extent", "num_tiles", "num_blocks", "stride"))
@@ -52,24 +51,11 @@ _SPLATTED = frozenset((*OPERATORS, "select", "fma", "cmpf", "cmpi", "maxf", "min
 """Operations that take a constant as a literal on all lanes."""
 
 
-FOREVER = 1 << 40
-"""A position after every statement."""
-
-
 class Minted(Struct, frozen=True):
     """The local that holds a mapped partition's index, and those of its components (`_`: not needed)."""
 
     tile: str
     names: tuple[str, ...]
-
-
-class Variable(Struct):
-    """A Rust local. `last` is the last position that needs it; `first` where it was declared."""
-
-    name: str
-    last: int
-    mutable: bool = False
-    values: list[int] = field(default_factory=list)
 
 
 class Carry(Struct, frozen=True):
@@ -106,7 +92,7 @@ class Values:
         if source.opcode != "constant" or not isinstance(kind, TileType) or kind.shape:
             return False
         number = source.attribute("value")
-        return isinstance(number, (int, float)) and literal(number, kind.dtype, False) is not None
+        return isinstance(number, (int, float)) and has_literal(number, kind.dtype, False)
 
     def is_inline(self, value: Value) -> bool:
         """Whether the value has no local of its own."""
@@ -151,8 +137,10 @@ class Values:
     @staticmethod
     def _rebound(source: Operation, value: Value, consumer: Statement) -> bool:
         """Whether a reshaped tile goes at once into another one of the author's name for it."""
-        return source.opcode == "reshape" and isinstance(consumer, Operation) and (
-            len(consumer.results) == 1 and consumer.result.name == value.name
+        return (
+            source.opcode == "reshape"
+            and isinstance(consumer, Operation)
+            and (len(consumer.results) == 1 and consumer.result.name == value.name)
         )
 
     def _untyped_comparison(self, source: Operation, consumer: Statement) -> bool:
@@ -166,7 +154,7 @@ class Values:
 
     def _constant_inline(self, source: Operation, kind: TileType, value: Value, consumer: Statement) -> bool:
         number = source.attribute("value")
-        if not isinstance(number, (int, float)) or literal(number, kind.dtype, True) is None or not kind.shape:
+        if not isinstance(number, (int, float)) or not has_literal(number, kind.dtype, True) or not kind.shape:
             return False
         if not isinstance(consumer, Operation) or consumer.opcode not in OPERATORS or kind.dtype.name == "bool":
             return False
@@ -407,65 +395,3 @@ class Values:
         ends = [t.values[k] for t in loop_ends(loop.body) if t.kind is not End.RETURN]
         lives = [self.end[id(loop)], self.last_use(loop.arguments[k]), self.last_use(loop.results[k])]
         return max(lives + [0 for _ in ends])
-
-
-class Scope:
-    """Names in use."""
-
-    def __init__(self, reserved: Container[str], hints: set[str]) -> None:
-        self._reserved = reserved
-        self._until: dict[str, int] = {}
-        """The last position at which a variable of this name is needed."""
-        self._used: set[str] = set(hints)
-        self._hints = frozenset(hints)
-
-    def is_free(self, name: str, position: int) -> bool:
-        """Whether a variable declared after `position` may have this very name."""
-        return naming.local(name, _Taken(self._until, position, self._reserved)) == name
-
-    def declare(self, wish: str, position: int, last: int, mutable: bool = False) -> Variable:
-        """A variable called like the wish, which may shadow one that is not needed after `position`."""
-        name = naming.local(wish, _Taken(self._until, position, self._reserved))
-        self._keep(name, last)
-        return Variable(name, last, mutable)
-
-    def passing(self, wish: str, position: int) -> str:
-        """A name for what the statement at `position` alone reads; never one of the author's, nor one that the
-        statement, of which more is to be written, reads as well."""
-        name = naming.local(wish, _Either(_Taken(self._until, position - 1, self._reserved), self._hints))
-        self._keep(name, position + 1)
-        return name
-
-    def temporary(self, wish: str) -> str:
-        """A name that nothing uses."""
-        name = naming.local(wish, _Either(self._used, self._reserved))
-        self._keep(name, FOREVER)
-        return name
-
-    def hold(self, variable: Variable, last: int) -> None:
-        """Says that a variable is needed until `last`, too."""
-        variable.last = max(variable.last, last)
-        self._keep(variable.name, last)
-
-    def _keep(self, name: str, last: int) -> None:
-        self._until[name] = max(last, self._until.get(name, last))
-        self._used.add(name)
-
-
-class _Taken:
-    """The names of variables that are needed after a position, and those that no variable may have."""
-
-    def __init__(self, until: Mapping[str, int], position: int, reserved: Container[str]) -> None:
-        self._until, self._position, self._reserved = until, position, reserved
-
-    def __contains__(self, name: object) -> bool:
-        until = self._until.get(name) if isinstance(name, str) else None
-        return (until is not None and until > self._position) or name in self._reserved
-
-
-class _Either:
-    def __init__(self, first: Container[str], second: Container[str]) -> None:
-        self._first, self._second = first, second
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._first or name in self._second

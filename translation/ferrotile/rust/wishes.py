@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from ferrotile.program.dtypes import Kind
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import TileType
+from ferrotile.rust.scope import Scope
 from ferrotile.rust.targets.cutile_0_5 import WISHES
-from ferrotile.rust.values import Scope, Values
+from ferrotile.rust.values import Values
 
 _NUMBERS = {0: "zero", 1: "one", 2: "two", 0.5: "half", -1: "minus_one", -math.inf: "lowest", math.inf: "highest"}
 _BOUNDS = {"cmpi": "bound", "cmpf": "bound", "minf": "limit", "maxf": "limit", "mini": "limit", "maxi": "limit",

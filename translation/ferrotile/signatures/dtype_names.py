@@ -44,6 +44,20 @@ NAMES: dict[str, DType] = {
     "float4_e2m1fn": dtypes.F4E2M1FN,
 }
 
+CODES: dict[str, DType] = {
+    "f2": dtypes.F16,
+    "f4": dtypes.F32,
+    "f8": dtypes.F64,
+    **{f"i{bytes_}": dtypes.BY_NAME[f"i{8 * bytes_}"] for bytes_ in (1, 2, 4, 8)},
+    **{f"u{bytes_}": dtypes.BY_NAME[f"u{8 * bytes_}"] for bytes_ in (1, 2, 4, 8)},
+    "b1": dtypes.BOOL,
+    "?": dtypes.BOOL,
+    "e": dtypes.F16,
+    "f": dtypes.F32,
+    "d": dtypes.F64,
+}
+"""NumPy's codes, which are texts and no names: `i8` has eight bytes there."""
+
 LIBRARIES = ("torch", "numpy", "cupy", "jax", "cuda.tile", "ml_dtypes")
 """Modules whose attributes of these names are element types."""
 

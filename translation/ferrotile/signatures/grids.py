@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from ferrotile.signatures.model import Argument, ArrayArgument, GridFactor
 from ferrotile.signatures.symbols import Symbols
 from ferrotile.signatures.tensors import identity
@@ -12,9 +14,16 @@ from ferrotile.signatures.values import Constant, Grid, Int, Sequence, Term, Val
 Factors = tuple[tuple[GridFactor, ...], ...]
 
 
+class LaunchedGrid(Struct, frozen=True):
+    """`multiples`: extents that are multiples of a number, since host code divides them without rounding up."""
+
+    factors: Factors
+    multiples: tuple[tuple[str, int], ...] = ()
+
+
 def launched_grid(
     grid: Value, symbols: Symbols, constants: Mapping[str, Constant], arguments: tuple[Argument, ...]
-) -> Factors | None:
+) -> LaunchedGrid | None:
     """The grid of a launch; None where an axis is no product of `ceil(extent / tile)` of known extents and tiles."""
     axes = grid.items if isinstance(grid, Sequence) else (grid,)
     found: list[tuple[Term, ...]] = []
@@ -32,10 +41,15 @@ def launched_grid(
                 resolved = [Term(axis.value)]
             else:
                 return None
-        found.append(tuple(t for t in resolved if t is not None and t != Term(1, 1)))
+        found.append(tuple(t for t in resolved if t is not None and (t.extent, t.tile) != (1, 1)))
     while found and not found[-1]:
         found.pop()
-    return factors(tuple(found), constants, arguments)
+    made = factors(tuple(found), constants, arguments)
+    if made is None:
+        return None
+    pairs = [(t, f) for axis, row in zip(found, made, strict=True) for t, f in zip(axis, row, strict=True)]
+    multiples = [(f.extent, f.tile) for t, f in pairs if t.whole and f.tile > 1 and isinstance(f.extent, str)]
+    return LaunchedGrid(made, tuple(dict.fromkeys(multiples)))
 
 
 def factors(grid: Grid, constants: Mapping[str, Constant], arguments: tuple[Argument, ...]) -> Factors | None:

@@ -139,7 +139,7 @@ class _Inference:
         lists = [p for p in self._parameters if p.arg in listed or (uses[p.arg].listed and not uses[p.arg].array)]
         if lists and not constant.issuperset(p.arg for p in lists):
             for p in lists:
-                message = f"`{p.arg}` is a list of arrays, which has no translation yet"
+                message = f"`{p.arg}` is a list of arrays, which has no translation yet: give each array a parameter"
                 told.append(diagnostic("FT301", message, self._module.span_of(p)))
             return SignatureResult((), tuple(told), MappingProxyType({}))
         sites = [s for s in sites if not self._contradicted(s)] or sites
@@ -198,9 +198,11 @@ class _Inference:
             return replace(made, grid=grid, grid_source=Source.DIRECTIVE if grid is not None else None)
         if site is None:
             return made
-        grid = launched_grid(site.grid, symbols, values, whole)
-        place = Site(site.span, site.module, site.line)
-        return replace(made, grid=grid, grid_source=Source.LAUNCH if grid is not None else None, site=place)
+        launched = launched_grid(site.grid, symbols, values, whole)
+        made = replace(made, site=Site(site.span, site.module, site.line))
+        if launched is None:
+            return made
+        return replace(made, grid=launched.factors, grid_source=Source.LAUNCH, multiples=launched.multiples)
 
     # Constants
 

@@ -73,10 +73,12 @@ class Site(Struct, frozen=True):
 
 
 class Signature(Struct, frozen=True):
-    """Arguments in Python order. `grid[axis]` is a product of factors; a missing axis has 1 block; None = unknown."""
+    """Arguments in Python order. `grid[axis]` is a product of factors; a missing axis has 1 block; None = unknown.
+    `multiples`: extents that the launch divides without rounding up, and by what."""
 
     kernel: str
     arguments: tuple[Argument, ...]
     grid: tuple[tuple[GridFactor, ...], ...] | None = None
     grid_source: Source | None = None
     site: Site | None = None
+    multiples: tuple[tuple[str, int], ...] = ()

@@ -56,7 +56,7 @@ def ceil_div(top: Value, bottom: Value) -> Int:
 
 
 def round_up(node: ast.expr, evaluate: Callable[[ast.expr], Value]) -> Value | None:
-    """Ceiling division without a call: `(a + b - 1) // b`, `(a + (b - 1)) // b`, `-(-a // b)`."""
+    """Ceiling division without a call: `(a + b - 1) // b`, `(a + (b - 1)) // b`, `(a + 63) // 64`, `-(-a // b)`."""
     match node:
         case ast.UnaryOp(
             op=ast.USub(),
@@ -81,6 +81,11 @@ def round_up(node: ast.expr, evaluate: Callable[[ast.expr], Value]) -> Value | N
             right=bottom,
         ) if ast.dump(again) == ast.dump(bottom):
             return ceil_div(evaluate(top), evaluate(bottom))
+        case ast.BinOp(
+            left=ast.BinOp(left=top, op=ast.Add(), right=ast.Constant(value=int(less))), op=ast.FloorDiv(), right=bottom
+        ):
+            found = evaluate(bottom)
+            return ceil_div(evaluate(top), found) if isinstance(found, Int) and found.value == less + 1 else None
         case _:
             return None
 
@@ -167,7 +172,9 @@ def _integers(op: ast.operator, left: Int, right: Int) -> Value:
             return Int(value, None, (*first, *second), guess=guess)
         # `M // T` leaves out the tail that a launcher of `ceil(M / T)` blocks would write: there must be none.
         case ast.FloorDiv() if left.value and right.value and right.value > 0 and left.value % right.value == 0:
-            return ceil_div(left, right)
+            found = ceil_div(left, right)
+            terms = found.terms and tuple(Term(t.extent, t.tile, True) for t in found.terms)
+            return Int(found.value, found.ident, terms, found.derived, found.guess)
         case _:
             ident = _same_when(type(op).__name__, left, right) if derived else None
             return Int(value, ident, derived=derived, guess=guess)

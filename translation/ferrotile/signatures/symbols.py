@@ -78,7 +78,7 @@ class Symbols:
         if isinstance(tile, str):
             known = self._known(self._canonical(tile), constants)
             tile = self._values.get(tile) if known is None else known
-        return None if extent is None or tile is None else Term(extent, tile)
+        return None if extent is None or tile is None else Term(extent, tile, term.whole)
 
     def _canonical(self, ident: str) -> str:
         return self._equal.get(ident, ident)

@@ -9,7 +9,7 @@ from math import prod
 from msgspec import Struct
 
 from ferrotile.program.dtypes import DType
-from ferrotile.signatures.dtype_names import NAMES
+from ferrotile.signatures.dtype_names import CODES, NAMES
 from ferrotile.signatures.values import ElementType, Int, Known, Sequence, Shape, Tensor, Term, Value
 
 _SERIAL = count()
@@ -73,7 +73,8 @@ def element_type(value: Value | None) -> DType | None:
         case ElementType(dtype=dtype):
             return dtype
         case Known(value=str(name)):
-            return NAMES.get(name.rpartition(".")[2])
+            code = name.lstrip("<>=|")
+            return CODES[code] if code in CODES else NAMES.get(name.rpartition(".")[2])
         case _:
             return None
 

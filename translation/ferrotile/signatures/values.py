@@ -17,10 +17,12 @@ Constant = ConstantValue
 
 
 class Term(Struct, frozen=True):
-    """`ceil(extent / tile)`; a str names an identity (host code) or a symbol (directive)."""
+    """`ceil(extent / tile)`; a str names an identity (host code) or a symbol (directive). `whole`: host code does not
+    round up, so that the extent must be a multiple of the tile."""
 
     extent: str | int
     tile: str | int = 1
+    whole: bool = False
 
 
 Grid = tuple[tuple[Term, ...], ...]

@@ -16,7 +16,17 @@ from ferrotile.frontends.cutile.environment import Context, Frame, Refused
 from ferrotile.frontends.cutile.static import Interpreter, Scope, to_abstract
 from ferrotile.frontends.cutile.static_functions import bind_static, run_statement
 from ferrotile.frontends.cutile.static_names import StaticError
-from ferrotile.frontends.cutile.values import Abstract, Const, DTypeOf, Function, Global, TupleOf, Unusable
+from ferrotile.frontends.cutile.values import (
+    Abstract,
+    Const,
+    DTypeOf,
+    Function,
+    Global,
+    Member,
+    Record,
+    TupleOf,
+    Unusable,
+)
 from ferrotile.program.dtypes import DType
 from ferrotile.signatures.annotations import Annotation, Role
 from ferrotile.signatures.assume import REPRESENTATIVES, constant
@@ -206,6 +216,8 @@ def _around(ctx: Context, call: ast.Call) -> Scope:
         given |= {a.arg: d for a, d in keyword_only if d is not None}
         for name, default in given.items():
             _settle(ctx, scope, name, default)
+        for decorator in function.decorator_list:
+            _first_row(ctx, scope, decorator)
         stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         for statement in function.body:
             match statement:
@@ -223,6 +235,21 @@ def _around(ctx: Context, call: ast.Call) -> Scope:
         with suppress(StaticError, Refused, RecursionError):
             run.assign(target, next(iter(static_names.iterate(run.value(iterable)))))
     return scope
+
+
+def _first_row(ctx: Context, scope: Scope, decorator: ast.expr) -> None:
+    """What the first row of `pytest.mark.parametrize` gives."""
+    match decorator:
+        case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, values, *_]):
+            run = Interpreter(ctx, [])
+            with suppress(StaticError, Refused, RecursionError):
+                given = run.value(names)
+                listed = given.split(",") if isinstance(given, str) else static_names.iterate(given)
+                first = next(iter(static_names.iterate(run.value(values))))
+                row = [first] if len(listed) == 1 else static_names.iterate(first)
+                scope |= {str(n).strip(): v for n, v in zip(listed, row, strict=False)}
+        case _:
+            return
 
 
 def _loops_around(module: Module, call: ast.Call) -> list[tuple[ast.expr, ast.expr]]:
@@ -265,6 +292,13 @@ def captured_text(value: Abstract) -> str | None:
             return f'float("{number}")'
         case Const(value=raw, dtype=None):
             return repr(raw)
+        case Record(cls=cls, items=items):
+            parts = [captured_text(i) for i in items]
+            if cls.kind == "namedtuple" or None in parts:
+                return None
+            return f"{cls.name}({', '.join(f'{n}={p}' for n, p in zip(cls.fields, parts, strict=True))})"
+        case Member(cls=cls, name=member):
+            return f"{cls.name}.{member}"
         case DTypeOf(dtype=dtype) if (name := _DTYPES.get(dtype.name)) is not None:
             return f'__import__("cuda.tile", fromlist=("{name}",)).{name}'
         case TupleOf(items=items):

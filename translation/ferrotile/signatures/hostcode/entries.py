@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from ferrotile.signatures.hostcode import objects
 from ferrotile.signatures.hostcode.calls import call_function, call_value
 from ferrotile.signatures.hostcode.expressions import remember_tables
+from ferrotile.signatures.hostcode.frameworks import cases, has_cases
 from ferrotile.signatures.hostcode.paths import Decisions, Raised, explore
 from ferrotile.signatures.hostcode.run import Home, Run, Scope
-from ferrotile.signatures.hostcode.tests import cases, has_cases
 from ferrotile.signatures.tensors import Arguments
 from ferrotile.signatures.values import Class, Function, Instance, Method, Value
 from ferrotile.syntax.module import FunctionSource
