@@ -3,9 +3,9 @@
 Lifted only where exactly equal: every index is `k * tile + lane` (or one element), lanes run along different axes, and
 the bounds check is the view's own. A view access wholly outside the array is undefined, where a gather gives padding
 and a scatter does nothing: so the tile is known to touch the array, or a gather of a row loads the nearest one and
-replaces it. Where pointers are ruled out, a gather of any tile does so, and a scatter stands under a test. Without a
-bounds check the Python promises that every lane is inside. Index arithmetic is taken not to overflow i32, as in all
-views.
+replaces it, unless a block may be writing that. Where pointers are ruled out, a gather of any tile does so, and a
+scatter stands under a test. Without a bounds check the Python promises that every lane is inside. Index arithmetic is
+taken not to overflow i32, as in all views.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ferrotile.passes.accesses import find_accesses
 from ferrotile.passes.affine import non_negative
 from ferrotile.passes.elements import ELEMENT_OPS, ElementAccess, element_access
 from ferrotile.passes.lanes import Lanes, lanes
@@ -69,6 +70,7 @@ class _Lifter:
         others = {o.operands[0].id for o in operations(program.body) if o.opcode in ("make_view", "slice")}
         self.promised = {a.array.id for a in accesses} - checked - others
         """Arrays of which the Python promises that every access is inside."""
+        self.written = {a.array for a in find_accesses(program) if a.store}
 
     def rewrite(self, statement: Statement) -> Sequence[Statement]:
         if not isinstance(statement, Operation) or statement.opcode not in ("gather", "scatter"):
@@ -127,6 +129,8 @@ class _Lifter:
                 store = access.operation.opcode == "scatter"
                 if not self.always and (store or size.value != 1 or known):
                     return None
+                if not store and access.array.id in self.written:
+                    return None  # the nearest tile may be another block's, which is writing it
                 masked = masked or size.value != 1
                 nearest, touches = self._nearest(access, axis, index, size)
                 index = index if store else nearest

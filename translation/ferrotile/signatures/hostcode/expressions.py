@@ -67,6 +67,10 @@ def evaluate(run: Run, node: ast.expr, scope: Scope) -> Value:
             return rounded or numbers.unary(op, evaluate(run, operand, scope))
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return compare(op, evaluate(run, left, scope), evaluate(run, right, scope))
+        case ast.IfExp(test=test, body=body, orelse=ast.Constant(value=int() | float())) if (
+            truth(evaluate(run, test, scope)) is None and isinstance(number := evaluate(run, body, scope), Unknown)
+        ):
+            return number  # not the number that it is in some launches
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return evaluate(run, body if settle(run, test, evaluate(run, test, scope), True, scope) else orelse, scope)
         case ast.BoolOp(op=op, values=values):
