@@ -210,10 +210,12 @@ def _generic(
 
     def instance(candidate: Signature) -> tuple[str, tuple[KernelTranslation, Emitted]] | None:
         nonlocal named
-        program = lowering.of(candidate).program
+        lowered = lowering.of(candidate)
+        program = lowered.program
         if program is None or has_scalar_variable(program):
             return None
-        one = replace(start, signature=candidate, program=program)
+        told = (*start.diagnostics, *lowered.diagnostics)
+        one = replace(start, signature=candidate, program=program, diagnostics=told)
         kernel, text = translate_program(program, candidate, options, comments, one, named)
         if text is None:
             return None

@@ -105,6 +105,12 @@ _ROWS = (
     Entry("FT404", _H, "Faster without TMA", "Consider `allow_tma=False` on this load or store."),
     Entry("FT405", _I, "Hint left out", "Nothing to do: hints never change results. Set it in `CompileOptions`."),
     Entry("FT407", _H, "Dependent launch left out", "Nothing to do: the kernel starts after those before it."),
+    Entry(
+        "FT408",
+        _W,
+        "Combined in another order",
+        "Use `ct.sum`, `ct.max` and the like, or a function of one operation, where bits must be equal.",
+    ),
     # Verification
     Entry("FT501", _E, "rustc rejects the translation", "Report it: ferrotile should not have emitted this."),
     Entry("FT502", _E, "cuTile Rust's compiler rejects the translation", "Report it with the kernel."),

@@ -22,6 +22,9 @@ _FUNCTIONS = {
     "maxf": "max", "andi": "and", "ori": "or", "xori": "xor",
 }  # fmt: skip
 
+_EXACT = frozenset({"absf", "bitcast", "broadcast", "constant", "maxf", "minf", "negf", "reshape", "select"})
+"""Operations that only move, choose or sign floats."""
+
 
 class Combine(Struct, frozen=True):
     """A function that is one operation."""
@@ -31,9 +34,11 @@ class Combine(Struct, frozen=True):
 
 
 class OwnFunction(Struct, frozen=True):
-    """`simple` where the function is one operation; `apply` combines two tiles (or two groups of them)."""
+    """`simple` where the function is one operation; `apply` combines two tiles (or two groups of them). `rounds`: it
+    computes with floats, so that another bracketing of the elements may give other last bits."""
 
     simple: Combine | None
+    rounds: bool
     apply: Callable[[tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]]
 
 
@@ -79,7 +84,12 @@ def own_function(ctx: Context, args: Arguments, values: tuple[Value, ...], sever
             raise args.refused("func", "FT201", f"{what} may not branch, loop or touch memory")
         if statement.opcode in ("reduce", "scan"):
             raise args.refused("func", "FT201", f"{what} may not reduce or scan itself")
-    return OwnFunction(_simple(trial, scalars, results), call)
+    rounds = any(isinstance(o, Operation) and o.opcode not in _EXACT and _is_float(o) for o in trial)
+    return OwnFunction(_simple(trial, scalars, results), rounds, call)
+
+
+def _is_float(operation: Operation) -> bool:
+    return any(isinstance(r.type, TileType) and r.type.dtype.is_float for r in operation.results)
 
 
 def _simple(trial: list[Statement], scalars: list[tuple[Value, ...]], results: tuple[Value, ...]) -> Combine | None:

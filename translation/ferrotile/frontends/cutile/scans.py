@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.frontends.cutile import combining
 from ferrotile.frontends.cutile.arguments import Arguments, Spec
-from ferrotile.frontends.cutile.combining import Combine, own_function
+from ferrotile.frontends.cutile.combining import Combine, OwnFunction, own_function
 from ferrotile.frontends.cutile.conversion import broadcast, broadcast_shape, materialise, operand, reshape, tile_of
 from ferrotile.frontends.cutile.environment import Context
 from ferrotile.frontends.cutile.modes import check_mode
@@ -85,6 +86,7 @@ def _reduce(ctx: Context, args: Arguments) -> Abstract:
         _check_identity(args, combine, identities[0], kind)
         results: tuple[Value, ...] = (reduce_axis(ctx, values[0], axis, combine.function, **combine.modes),)
     else:
+        _say_how_bracketed(ctx, args, function)
         results = _reduce_pairs(ctx, values, axis, function.apply)
     if args.flag("keepdims"):
         results = tuple(reshape(ctx, r, kept(kind.shape, [axis])) for r in results)
@@ -107,8 +109,18 @@ def _scan(ctx: Context, args: Arguments) -> Abstract:
         )
         results: tuple[Value, ...] = (scanned,)
     else:
+        _say_how_bracketed(ctx, args, function)
         results = _scan_pairs(ctx, values, axis, reverse, function.apply)
     return TupleOf(tuple(map(Tile, results))) if several else Tile(results[0])
+
+
+def _say_how_bracketed(ctx: Context, args: Arguments, function: OwnFunction) -> None:
+    if function.rounds:
+        text = (
+            f"the function of this `{args.name}` rounds, and cutile 0.5 has no `{args.name}` for it: the elements are "
+            "combined in pairs, so the last bits may differ from the original's"
+        )
+        ctx.diagnostics.append(diagnostic("FT408", text, ctx.span))
 
 
 Apply = Callable[[tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]]
