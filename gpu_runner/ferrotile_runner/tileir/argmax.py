@@ -25,9 +25,11 @@ def of_pair(rewriter: Rewriter, made: Term) -> Term | None:
     if made.op != "reduce" or not isinstance(made.data, tuple):
         return None
     place, _, identities, count, number = made.data
-    if count != 2 or number != 1 or place < 0:
+    if count != 2 or number != 1:
         return None
     values, ranks, best, index = made.args
+    if place < 0:
+        return rewriter.store.const(0, made.shape, "i32") if _only_lane(ranks, identities[1], index) else None
     if ranks is not _ranks(rewriter, values, place) or identities[1] != 0:
         return None
     for function, sign, propagate in product(("max", "min"), _signs(values.element), (False, True)):
@@ -37,6 +39,12 @@ def of_pair(rewriter: Rewriter, made: Term) -> Term | None:
             plain, order = _plain(values, sign)
             return rewriter.store.term("arg", (function, order, propagate, place), (plain,), made.shape, "i32")
     return None
+
+
+def _only_lane(rank: Term, identity: int | None, index: Term) -> bool:
+    """Whether lane and identity both have number 0 and the region chooses between the two."""
+    chosen = index.op == "select" and all(arg.op == "bound" and arg.data in (2, 3) for arg in index.args[1:])
+    return chosen and identity == 0 and value_of(rank) == 0
 
 
 def _signs(element: str) -> tuple[str, ...]:

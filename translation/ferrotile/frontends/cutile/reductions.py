@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ferrotile.frontends.cutile.arguments import Arguments, Spec
-from ferrotile.frontends.cutile.conversion import convert, materialise, reshape, tile_of
+from ferrotile.frontends.cutile.conversion import constant, convert, materialise, reshape, tile_of
 from ferrotile.frontends.cutile.environment import Context
 from ferrotile.frontends.cutile.modes import check_mode
 from ferrotile.frontends.cutile.shapes import normalised
@@ -44,6 +44,9 @@ def reduce_axis(ctx: Context, value: Value, axis: int, function: str, **modes: A
     kind = tile_of(value)
     dtype = dtypes.I32 if function.startswith("arg") else kind.dtype
     result = TileType(dtype, kind.shape[:axis] + kind.shape[axis + 1 :])
+    if function.startswith("arg") and kind.shape[axis].value == 1:
+        ctx.pin(kind.shape[axis].symbol)
+        return constant(ctx, 0, dtype, result.shape)  # there is one index
     return ctx.emit("reduce", (value,), result, axis=axis, function=function, **modes)
 
 
