@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -299,3 +300,18 @@ def test_a_session_closes_while_types_are_checked() -> None:
             session.check_types(["mod a {}"], cancel)
         assert raised.value.ending is Ending.CANCELLED
         session.close()
+
+
+@pytest.mark.parametrize("worker", ["gpu", "guard", "python_compiler"])
+def test_workers_for_other_machines_need_none_of_our_dependencies(worker: str) -> None:
+    """They run where there is a GPU, or in the user's own interpreter."""
+    blocked = ("msgspec", "tree_sitter", "pygls", "lsprotocol", "rich", "ml_dtypes")
+    script = (
+        "import sys, types\n"
+        f"sys.modules.update(dict.fromkeys({blocked!r}))\n"  # None: importing it raises
+        "sys.modules.update({n: types.ModuleType(n) for n in ('cuda', 'cuda.bindings')})\n"
+        "sys.modules['cuda.bindings'].driver = None\n"
+        f"import ferrotile_runner.workers.{worker}\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

@@ -1,7 +1,8 @@
 """The GPU worker: launches the original's cubin and the translation's on the same inputs, compares, times.
 
 Run as `python -m ferrotile_runner.workers.gpu PLAN.json`, one disposable process a kernel: a failed device assert
-poisons its CUDA context. Needs a driver and `cuda-bindings`; no compiler. Cubin paths are relative to the plan file.
+poisons its CUDA context. Needs a driver, NumPy and `cuda-bindings`; no compiler, and none of ferrotile's other
+dependencies. Cubin paths are relative to the plan file.
 
 Launch ABI (both compilers): an array of rank r is `ptr u64, extents i32 x r, strides i32 x r` (in elements), a scalar
 is passed by value; the Rust `&mut Tensor` has `tile i32 x r, tile strides i32 x r` after that. Block size is (1, 1, 1).
@@ -15,11 +16,11 @@ import math
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from cuda.bindings import driver
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from ferrotile_runner import json_values as read
@@ -60,7 +61,8 @@ def allocate(size: int) -> int:
     return int(address)
 
 
-class DeviceArray(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DeviceArray:
     """A guarded device copy of `host`: `GUARD_BYTES` of a known byte lie before and after the data."""
 
     name: str
