@@ -75,7 +75,7 @@ def _same(text: str) -> None:
 def _equal(kept: DocumentTranslation, fresh: DocumentTranslation) -> None:
     assert kept.kernels == fresh.kernels
     assert kept.diagnostics == fresh.diagnostics
-    assert kept.emitted == fresh.emitted
+    assert kept.parts == fresh.parts
     assert kept.consulted == fresh.consulted
 
 

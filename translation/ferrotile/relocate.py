@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import For, If, Loop, Operation, Program, Terminator, Value
-from ferrotile.rust.emit import Emitted
+from ferrotile.rust.emit import Parts
 from ferrotile.signatures.launch import Launches
 from ferrotile.signatures.model import Signature
 from ferrotile.syntax.document import Document, Item, ItemKind
@@ -22,7 +22,7 @@ from ferrotile.syntax.span import NOWHERE, Span
 from ferrotile.translation import KernelTranslation, SourceMap
 
 T = TypeVar("T")
-Results = tuple[tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]
+Results = tuple[tuple[KernelTranslation, ...], tuple[Parts | None, ...]]
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _ALIAS = re.compile(r"\b([^\W\d]\w*+)\s*+=\s*+([^\W\d]\w*+)(?!\s*[(.\[])")
@@ -113,7 +113,7 @@ class _Lazy(Generic[T]):
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, record: MovedKernel | MovedEmitted, kind: type) -> T:
+    def __get__(self, record: MovedKernel, kind: type) -> T:
         moved = record.moved
         if self._name not in moved:
             moved[self._name] = record.shift.of(getattr(record.origin, self._name))
@@ -153,30 +153,8 @@ class MovedKernel(KernelTranslation, frozen=True, kw_only=True, eq=False):
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, KernelTranslation) and _same(KernelTranslation, self, other)
-
-
-class MovedEmitted(Emitted, frozen=True, kw_only=True, eq=False):
-    """An equal of `origin` where its source now stands."""
-
-    origin: Emitted
-    shift: Shift
-    moved: dict[str, object]
-
-    source_map = _Lazy[SourceMap]("source_map")
-
-    @classmethod
-    def of(cls, origin: Emitted, shift: Shift) -> MovedEmitted:
-        """`origin` moved."""
-        held = [getattr(origin, name) for name in Emitted.__struct_fields__]
-        return cls(*held, origin=origin, shift=shift, moved={})
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Emitted) and _same(Emitted, self, other)
-
-
-def _same(kind: type[Struct], one: object, other: object) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in kind.__struct_fields__)
+        fields = KernelTranslation.__struct_fields__
+        return isinstance(other, KernelTranslation) and all(getattr(self, f) == getattr(other, f) for f in fields)
 
 
 class _Entry(Struct):
@@ -214,17 +192,14 @@ class Cache:
         if not entry.movable:
             return None
         shift = Shift(entry.places, places)
-        kernels, emitted = entry.results
-        return (
-            tuple(MovedKernel.of(k, shift) for k in kernels),
-            tuple(None if e is None else MovedEmitted.of(e, shift) for e in emitted),
-        )
+        kernels, parts = entry.results
+        return tuple([MovedKernel.of(k, shift) for k in kernels]), parts
 
     def put(self, key: tuple[object, ...], places: Places, results: Results) -> None:
         """Keep results; the least recently used ones go."""
         movable = places.own.start != 0  # `NOWHERE` and the file's beginning are not to be told apart
         try:
-            Shift(places, places).of(results)
+            Shift(places, places).of(results[0])
         except _Unplaced:
             movable = False
         self._entries[key] = _Entry(places, results, movable, self._round)

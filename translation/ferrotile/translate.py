@@ -18,7 +18,7 @@ from ferrotile.generic import generalise, has_scalar_variable, variables
 from ferrotile.passes.pipeline import run_passes
 from ferrotile.program.ir import Program
 from ferrotile.relocate import Cache, Dependencies
-from ferrotile.rust.emit import Emitted, Unsupported, emit, render_file
+from ferrotile.rust.emit import Emitted, Parts, Unsupported, emit, render_file
 from ferrotile.rust.entry_hints import notes as hint_notes
 from ferrotile.signatures.infer import infer_signatures
 from ferrotile.signatures.launch import Launches, collect_launches
@@ -37,20 +37,20 @@ _OF_SIGNATURES = ("FT203", "FT204", "FT206", "FT207", "FT208")
 
 
 class DocumentTranslation(Struct, frozen=True, eq=False):
-    """What a file translates to. `emitted` runs parallel to `kernels`. `module` is the file with what it imports from
+    """What a file translates to. `parts` runs parallel to `kernels`. `module` is the file with what it imports from
     its workspace; `consulted` are the other modules that were asked for, with the digest of each (None: not there)."""
 
     kernels: tuple[KernelTranslation, ...]
     diagnostics: tuple[Diagnostic, ...]
-    emitted: tuple[Emitted | None, ...] = ()
+    parts: tuple[Parts | None, ...] = ()
     module: Module | None = None
     consulted: tuple[tuple[str, bytes | None], ...] = ()
 
     def render_file(self, stem: str, kernels: Sequence[str] = ()) -> str:
         """The named kernels (none named: all) that are translated, in one module, shared helpers once; kernels of one
         name keep their first signature."""
-        pairs = zip(self.kernels, self.emitted, strict=True)
-        return render_file(stem, (e for k, e in pairs if e is not None and (not kernels or k.name in kernels)))
+        pairs = zip(self.kernels, self.parts, strict=True)
+        return render_file(stem, (p for k, p in pairs if p is not None and (not kernels or k.name in kernels)))
 
 
 def translate_document(
@@ -81,7 +81,7 @@ def translate_document(
     except Exception:
         return DocumentTranslation((), (_internal(NOWHERE),))
     kernels: list[KernelTranslation] = []
-    emitted: list[Emitted | None] = []
+    parts: list[Parts | None] = []
     for source in sources if only is None else sources[only : only + 1]:
         content, places = dependencies.of(source)
         key = (options, users, consulted, *content)
@@ -91,10 +91,10 @@ def translate_document(
             found = _kernel(document, module, source, options, launches)
             cache.put(key, places, found)
         kernels.extend(found[0])
-        emitted.extend(found[1])
+        parts.extend(found[1])
     cache.end_round()
     found_in_file = tuple(_module_diagnostics(module))
-    return DocumentTranslation(tuple(kernels), found_in_file, tuple(emitted), module, consulted)
+    return DocumentTranslation(tuple(kernels), found_in_file, tuple(parts), module, consulted)
 
 
 def _launches(
@@ -123,7 +123,7 @@ def _kernel(
     source: FunctionSource,
     options: Options,
     launches: Callable[[], Launches],
-) -> tuple[tuple[KernelTranslation, ...], tuple[Emitted | None, ...]]:
+) -> tuple[tuple[KernelTranslation, ...], tuple[Parts | None, ...]]:
     empty = KernelTranslation(
         source.name,
         DIALECT,
@@ -146,13 +146,13 @@ def _kernel(
         return (replace(empty, diagnostics=(_internal(source.name_span),)),), (None,)
     if not signatures:
         return (replace(empty, diagnostics=tuple(result.diagnostics)),), (None,)
-    kernels, emitted = [], []
+    kernels, parts = [], []
     for signature in signatures:
         start = replace(empty, signature=signature, diagnostics=tuple(result.diagnostics))
         kernel, text = _one(document, lowering, signature, options, start)
         kernels.append(kernel)
-        emitted.append(text)
-    return tuple(kernels), tuple(emitted)
+        parts.append(None if text is None else text.parts)
+    return tuple(kernels), tuple(parts)
 
 
 class _Lowering:

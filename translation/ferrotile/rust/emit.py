@@ -33,6 +33,15 @@ _TRIES = 400
 _NONE = Comments()
 
 
+class Parts(Struct, frozen=True):
+    """An entry, by name, with its lines and its helpers as inside a module: what `render_file` merges. No places are in
+    it, so that it stays what it is when the source moves."""
+
+    name: str
+    helpers: tuple[Helper, ...]
+    body: tuple[str, ...]
+
+
 class Emitted(Struct, frozen=True):
     """The text of one kernel's module and what callers need to know of it."""
 
@@ -41,9 +50,7 @@ class Emitted(Struct, frozen=True):
     source_map: SourceMap
     unsafe: UnsafeCount
     outputs: tuple[Output, ...]
-    helpers: tuple[Helper, ...]
-    body: tuple[str, ...]
-    """The entry's own lines, as inside the module: what `render_file` merges."""
+    parts: Parts
     named: frozenset[int] = frozenset()
     """Values with a local for the sake of the lines' width."""
 
@@ -131,8 +138,7 @@ def _attempt(plan: Plan, facts: Facts, comments: Comments, shown: Shown, forced:
         SourceMap(head),
         UnsafeCount(count - assumed, assumed),
         outputs,
-        helpers,
-        tuple(entry_lines),
+        Parts(entry.name, helpers, tuple(entry_lines)),
         frozenset(forced),
     )
 
@@ -259,11 +265,11 @@ def _with_names(line: str, names: Mapping[str, str]) -> list[str]:
     return [text] if wide is None else [f"{wide[1]}{wide[2]}", f"{wide[1]}    {wide[3]}"]
 
 
-def render_file(stem: str, emitted: Iterable[Emitted]) -> str:
+def render_file(stem: str, parts: Iterable[Parts]) -> str:
     """All kernels of a file in one module, shared helpers once; of entries with one name the first."""
-    unique: dict[str, Emitted] = {}
-    for kernel in emitted:
-        unique.setdefault(kernel.entry.name, kernel)
+    unique: dict[str, Parts] = {}
+    for kernel in parts:
+        unique.setdefault(kernel.name, kernel)
     kernels = tuple(unique.values())
     helpers = [line for kernel in kernels for helper in kernel.helpers for line in helper.lines]
     bodies = [*helpers, *(line for kernel in kernels for line in kernel.body)]
@@ -278,4 +284,4 @@ def render_file(stem: str, emitted: Iterable[Emitted]) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-__all__ = ["Emitted", "Unsupported", "emit", "render_file"]
+__all__ = ["Emitted", "Parts", "Unsupported", "emit", "render_file"]
