@@ -260,3 +260,30 @@ def test_a_loop_whose_end_is_not_behind_its_start_does_nothing() -> None:
     assert proof_of(looped("%next"), plain, WORDS, *LAUNCH).equal
     assert not proof_of(looped("%next"), plain, WORDS, *LAUNCH[:3]).equal  # n + 1 may wrap
     assert not proof_of(looped("%c0"), plain, WORDS, *LAUNCH).equal
+
+
+def stepped(start: int, end: int, step: int, index: str) -> str:
+    """Stores tile `%q` of x to the same tile of y for each i of a loop."""
+    head = "".join(
+        f"  %{name} = constant <i32: {n}> : tile<i32>\n" for name, n in (("from", start), ("to", end), ("by", step))
+    )
+    body = f"    {index}\n{load('a', 'xv', '%q')}\n{store('%a', 'yv', '%q')}"
+    return text(f"{head}  for %i in (%from to %to, step %by) : tile<i32> {{\n{body}\n    continue\n  }}")
+
+
+@pytest.mark.parametrize(("start", "step", "good"), [(0, 64, True), (128, 192, True), (0, 32, False), (32, 64, False)])
+def test_a_loops_variable_is_a_multiple_of_what_start_and_step_are(start: int, step: int, good: bool) -> None:
+    """i = 64*(i/64) where start and step are multiples of 64."""
+    whole = stepped(start, 512, step, "%q = addi %i, %c0 : tile<i32>")
+    split = stepped(start, 512, step, "%d = divi %i, %c64 signed : tile<i32>\n    %q = muli %d, %c64 : tile<i32>")
+    assert proof_of(whole, split, WORDS, *LAUNCH).equal is good
+
+
+@pytest.mark.parametrize(
+    ("end", "least", "good"), [(256, 192, True), (256, 191, False), (193, 192, True), (257, 192, False)]
+)
+def test_a_loops_last_round(end: int, least: int, good: bool) -> None:
+    """From 0 below 256 or 193 in steps of 64 the last i is 192; below 257 it is 256."""
+    plain = stepped(0, end, 64, "%q = addi %i, %c0 : tile<i32>")
+    limit = f"%l = constant <i32: {least}> : tile<i32>\n    %q = mini %i, %l signed : tile<i32>"
+    assert proof_of(plain, stepped(0, end, 64, limit), WORDS, *LAUNCH).equal is good

@@ -1,7 +1,7 @@
 """Integer arithmetic: polynomials modulo 2^w (rule I1), ranges (I4, I5), `cdiv` as compilers spell it.
 
-A polynomial is a map from monomials (tuples of terms, by number) to coefficients. Adding, subtracting and
-multiplying wrap, so the ring identities hold for every value; nothing here is ever used for floats.
+Adding, subtracting and multiplying polynomials wrap, so the ring identities hold for every value; nothing here is ever
+used for floats.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from ferrotile_runner.tileir.index_arithmetic import Needs, needs
+from ferrotile_runner.tileir.polynomials import Polynomial, decode, monomial, total, without
 from ferrotile_runner.tileir.terms import Shape, Store, Term, value_of, wrap
-
-Monomial = tuple[Term, ...]
-Polynomial = dict[Monomial, int]
 
 
 class Facts(Struct):
@@ -62,15 +60,15 @@ class Arithmetic(Struct):
     def build(self, polynomial: Polynomial, shape: Shape, element: str) -> Term:
         """The term of a polynomial, in normal form."""
         kept = {m: v for m, c in polynomial.items() if (v := wrap(c, element))}
-        kept = self.ceilings(kept, shape, element)
+        kept = self.steps(self.ceilings(kept, shape, element))
         if not kept:
             return self.store.const(0, shape, element)
         if len(kept) == 1:
-            ((monomial, coefficient),) = kept.items()
-            if not monomial:
+            ((product, coefficient),) = kept.items()
+            if not product:
                 return self.store.const(coefficient, shape, element)
-            if len(monomial) == 1 and coefficient == 1:
-                return monomial[0]
+            if len(product) == 1 and coefficient == 1:
+                return product[0]
         atoms = sorted({atom for m in kept for atom in m}, key=lambda atom: atom.number)
         place = {atom: index for index, atom in enumerate(atoms)}
         data = tuple(sorted((tuple(place[atom] for atom in m), c) for m, c in kept.items()))
@@ -78,10 +76,10 @@ class Arithmetic(Struct):
 
     def ceilings(self, p: Polynomial, shape: Shape, element: str) -> Polynomial:
         """`a/c + min(a mod c, 1)` is `cdiv(a, c)` for a >= 0, c > 0."""
-        for monomial, coefficient in list(p.items()):
-            if len(monomial) != 1 or monomial[0].op != "mini":
+        for product, coefficient in list(p.items()):
+            if len(product) != 1 or product[0].op != "mini":
                 continue
-            one, other = sorted(monomial[0].args, key=lambda term: value_of(term) != 1)
+            one, other = sorted(product[0].args, key=lambda term: value_of(term) != 1)
             if value_of(one) != 1 or other.op != "poly":
                 continue
             for inner in other.args:
@@ -90,10 +88,25 @@ class Arithmetic(Struct):
                 a, c = inner.args
                 rest = self.subtract(a, self.multiply(inner, c))
                 if rest is other and (value_of(c) or 0) > 0 and self.nonnegative(a):
-                    q = {m: v for m, v in p.items() if m not in {monomial, (inner,)}}
+                    q = {m: v for m, v in p.items() if m not in {product, (inner,)}}
                     ceiling = self.store.term("cdiv", "", (a, c), shape, element)
                     ceiling = self.facts.equal.get(ceiling, ceiling)
-                    return _sum(q, self.polynomial(self.scale(ceiling, coefficient)), 1)
+                    return total(q, self.polynomial(self.scale(ceiling, coefficient)), 1)
+        return p
+
+    def steps(self, p: Polynomial) -> Polynomial:
+        """`c*(i/n)` is `c/n * i` for a loop's variable i that starts at and goes up in multiples of n (I17)."""
+        for product, coefficient in list(p.items()):
+            for atom in product:
+                inner = atom.args[0] if atom.is_op("exti", "signed") else atom
+                n = _divides(inner)
+                if n is None or coefficient % n:
+                    continue
+                variable = inner.args[0]
+                if inner is not atom:
+                    variable = self.store.term("exti", atom.data, (variable,), atom.shape, atom.element)
+                rest = {m: v for m, v in p.items() if m != product}
+                return self.steps(total(rest, {monomial(*without(product, atom), variable): coefficient // n}, 1))
         return p
 
     def scale(self, term: Term, factor: int) -> Term:
@@ -101,10 +114,10 @@ class Arithmetic(Struct):
         return self.build(p, term.shape, term.element)
 
     def add(self, a: Term, b: Term) -> Term:
-        return self.build(_sum(self.polynomial(a), self.polynomial(b), 1), a.shape, a.element)
+        return self.build(total(self.polynomial(a), self.polynomial(b), 1), a.shape, a.element)
 
     def subtract(self, a: Term, b: Term) -> Term:
-        return self.build(_sum(self.polynomial(a), self.polynomial(b), -1), a.shape, a.element)
+        return self.build(total(self.polynomial(a), self.polynomial(b), -1), a.shape, a.element)
 
     def multiply(self, a: Term, b: Term) -> Term:
         result: Polynomial = {}
@@ -136,11 +149,11 @@ class Arithmetic(Struct):
             case "select":
                 return all(self.nonnegative(arg) for arg in t.args[1:])
             case "poly":
-                return self._nonnegative_sum(t)
+                return self._nonnegativetotal(t)
             case _:
                 return False
 
-    def _nonnegative_sum(self, t: Term) -> bool:
+    def _nonnegativetotal(self, t: Term) -> bool:
         p = decode(t)
         if all(c > 0 and all(self.nonnegative(atom) for atom in m) for m, c in p.items()):
             return self._stays_below(p) or self.no_overflow(t)
@@ -275,6 +288,9 @@ class Arithmetic(Struct):
                 return None if None in both else max(top for top in both if top is not None)
             case "iv":
                 top = self.maximum(t.args[1])
+                start, end, step = map(value_of, t.args)
+                if start is not None and end is not None and step is not None and step > 0 and start < end:
+                    return start + (end - start - 1) // step * step
                 return None if top is None else top - 1
             case "poly" if (divisor := self.divisor(t)) is not None and value_of(divisor):
                 return (value_of(divisor) or 1) - 1
@@ -361,33 +377,17 @@ class Arithmetic(Struct):
         return False
 
 
+def _divides(term: Term) -> int | None:
+    """n of `i/n` for a loop's variable i that is always a multiple of n."""
+    if term.op != "div" or term.args[0].op != "iv":
+        return None
+    n = value_of(term.args[1])
+    start, step = value_of(term.args[0].args[0]), value_of(term.args[0].args[2])
+    if not n or n < 1 or start is None or step is None or start < 0 or step < 1 or start % n or step % n:
+        return None
+    return n
+
+
 def _rounds_down(term: Term) -> bool:
     words = str(term.data)
     return term.op == "divi" and "negative_inf" in words and "unsigned" not in words
-
-
-def decode(term: Term) -> Polynomial:
-    """The polynomial of a `poly` term."""
-    found: Polynomial = {}
-    if isinstance(term.data, tuple):
-        for places, coefficient in term.data:
-            found[tuple(term.args[place] for place in places)] = coefficient
-    return found
-
-
-def without(product: Monomial, atom: Term) -> Monomial:
-    """A product without one of its factors."""
-    at = product.index(atom)
-    return product[:at] + product[at + 1 :]
-
-
-def monomial(*atoms: Term) -> Monomial:
-    """A product of atoms in its one order."""
-    return tuple(sorted(atoms, key=lambda atom: atom.number))
-
-
-def _sum(p: Polynomial, q: Polynomial, sign: int) -> Polynomial:
-    result = dict(p)
-    for m, c in q.items():
-        result[m] = result.get(m, 0) + sign * c
-    return result

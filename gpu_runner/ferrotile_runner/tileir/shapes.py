@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ferrotile_runner.tileir.integers import Arithmetic, Polynomial, decode, monomial
+from ferrotile_runner.tileir.integers import Arithmetic
 from ferrotile_runner.tileir.operations import TABLE, Kind
+from ferrotile_runner.tileir.polynomials import Polynomial, decode, monomial
 from ferrotile_runner.tileir.terms import Shape, Store, Term, squeeze, value_of
 
 Axes = tuple[int, ...]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ferrotile_runner.tileir import argmax, combining, conversions, shapes, widths
-from ferrotile_runner.tileir.integers import Arithmetic, decode, monomial, without
+from ferrotile_runner.tileir.integers import Arithmetic
+from ferrotile_runner.tileir.polynomials import decode, monomial, without
 from ferrotile_runner.tileir.terms import Shape, Store, Term, is_integer, value_of, wrap
 
 _BINDERS = frozenset({"for", "loop", "reduce", "scan", "effect"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ferrotile_runner.tileir import combining
-from ferrotile_runner.tileir.integers import decode, monomial
+from ferrotile_runner.tileir.polynomials import decode, monomial
 from ferrotile_runner.tileir.terms import Shape, Term, is_integer, value_of, wrap
 
 _BITWISE = frozenset({"andi", "ori", "xori"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ferrotile_runner.tileir.integers import decode
+from ferrotile_runner.tileir.polynomials import decode
 from ferrotile_runner.tileir.terms import Term, squeeze
 
 _SYMBOLS = {
