@@ -50,9 +50,7 @@ VALUES = (
         "tuple comprehension", "w = tuple(i * 2.0 for i in ct.static_iter(range(4)) if i != 2)\nt = t * w[2] + len(w)"
     ),
     _row("in", "t = t * 2.0 if n in (1, 2, 5) else t + 1.0", PROVED),
-    _row(
-        "ternary of a parameter and a rank-0 tile", "s = n if n > 2 else ct.max(t.astype(ct.int32))\nt = t * s"
-    ),
+    _row("ternary of a parameter and a rank-0 tile", "s = n if n > 2 else ct.max(t.astype(ct.int32))\nt = t * s"),
     _row(
         "if of a rank-0 tile and a parameter",
         "s = ct.max(t.astype(ct.int32))\nif n > 2:\n    s = n\nt = t * s",
