@@ -81,7 +81,8 @@ class Analysis(Struct, frozen=True, dict=True):
         """Those of the file and of each kernel, each once, in the order of the source."""
         found = dict.fromkeys(self.translation.diagnostics)
         for kernel in self.translation.kernels:
-            found.update((d, None) for d in kernel.diagnostics)
+            if kernel.diagnostics:
+                found.update(dict.fromkeys(kernel.diagnostics))
         return tuple(sorted(found, key=lambda d: (d.span.start, d.span.end, d.code, d.message)))
 
     @property

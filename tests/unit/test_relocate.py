@@ -146,3 +146,15 @@ def test_the_cache_is_bounded() -> None:
     for n in range(5):
         translate_document(Document(HELPED.replace("1.0", f"{n}.5")), cache=cache)
     assert len(cache) == 3
+
+
+def test_kernels_of_one_name_refer_to_each_other_whichever_name_it_is() -> None:
+    """The same names and as many kernels as before, but another name is there twice."""
+    body = "    ct.store(x, ct.bid(0), ct.full(({0},), 1, ct.float32))\n"
+    kernel = "# ferrotile: x: f32[N], grid=(N/{0},)\n@ct.kernel\ndef {1}(x):\n" + body
+    head = "import cuda.tile as ct\n\n\n"
+    first = head + kernel.format(16, "a") + kernel.format(32, "a") + kernel.format(64, "b")
+    second = head + kernel.format(16, "a") + kernel.format(32, "b") + kernel.format(64, "b")
+    cache = Cache()
+    for text in (first, second, first, second.replace("1, ct", "2, ct")):
+        _equal(translate_document(Document(text), cache=cache), translate_document(Document(text)))

@@ -60,7 +60,7 @@ class Shift:
     def _moved(self, value: object) -> object:
         kind = type(value)
         if kind is Span:
-            return self._span(value)  # type: ignore[arg-type]
+            return self.span(value)  # type: ignore[arg-type]
         if kind is tuple:
             moved = tuple([self._moved(v) for v in value])  # type: ignore[attr-defined]
             return value if all(map(is_, moved, value)) else moved  # type: ignore[call-overload]
@@ -75,7 +75,8 @@ class Shift:
                 changed[name] = new
         return replace(value, **changed) if changed else value  # type: ignore[type-var]
 
-    def _span(self, span: Span) -> Span:
+    def span(self, span: Span) -> Span:
+        """`span` moved."""
         if span == NOWHERE:
             return span
         own = self._before.own
@@ -137,8 +138,8 @@ class MovedKernel(KernelTranslation, frozen=True, kw_only=True, eq=False):
         return cls(
             origin.name,
             origin.dialect,
-            shift.of(origin.span),
-            shift.of(origin.name_span),
+            shift.span(origin.span),
+            shift.span(origin.name_span),
             None,
             None,
             origin.rust,
@@ -146,7 +147,7 @@ class MovedKernel(KernelTranslation, frozen=True, kw_only=True, eq=False):
             origin.outputs,
             origin.unsafe,
             SourceMap(),
-            shift.of(origin.diagnostics),
+            shift.of(origin.diagnostics) if origin.diagnostics else (),
             origin=origin,
             shift=shift,
             moved={},
@@ -173,6 +174,7 @@ class Cache:
         self._limit = limit
         self._round = 0
         self._entries: dict[tuple[object, ...], _Entry] = {}
+        self._alone: tuple[object, set[tuple[bytes, str]]] = (None, set())
         self._launches: tuple[object, Launches] | None = None
         self._words: dict[bytes, frozenset[str]] = {}
         self._called: dict[bytes, frozenset[str]] = {}
@@ -226,6 +228,12 @@ class Cache:
     def put_launches(self, key: object, launches: Launches) -> None:
         self._launches = (key, launches)
 
+    def alone(self, names: object) -> set[tuple[bytes, str]]:
+        """Digest and name of the kernels that refer to no other, as long as the kernels' `names` are the same."""
+        if self._alone[0] != names:
+            self._alone = (names, set())
+        return self._alone[1]
+
     def words(self, item: Item) -> frozenset[str]:
         """The names in an item's text."""
         found = self._words.get(item.digest)
@@ -270,6 +278,7 @@ class Dependencies:
             self._by_name.setdefault(kernel.name, []).append(kernel)
         self._known = frozenset(self._by_name)
         self._always = [n for n in self._by_name if n in helpers]
+        self._alone = cache.alone(([(n, len(k)) for n, k in self._by_name.items()], self._always))
         digests = tuple(i.digest for i in self._shared)
         data = module.document.data
         self._texts = (b"launch" in data, b"exhaustive_search" in data, digests, self._content(self._always))
@@ -309,11 +318,14 @@ class Dependencies:
 
     def _others(self, kernel: FunctionSource) -> list[FunctionSource]:
         """The other plain kernels that this one may refer to, in file order."""
-        mentioned = self._cache.words(kernel.item) & self._known
         others: list[FunctionSource] = []
+        if (kernel.item.digest, kernel.name) in self._alone:
+            return others
+        mentioned = self._cache.words(kernel.item) & self._known
         same = self._by_name.get(kernel.name)
         alone = same is None or (len(same) == 1 and same[0].item is kernel.item)
         if alone and not self._always and len(mentioned) == (kernel.name in mentioned):
+            self._alone.add((kernel.item.digest, kernel.name))
             return others
         mentioned |= {kernel.name}
         seen: set[str] = set()
