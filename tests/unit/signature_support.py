@@ -55,5 +55,10 @@ def shown(signature: Signature) -> str:
     return f"{', '.join(parts)} | {grid}"
 
 
+def launched(host: str, kernel: str = ROWS) -> list[str]:
+    """The signatures of `kernel` beside host code."""
+    return all_shown(infer(HEAD + kernel + host))
+
+
 def all_shown(result: SignatureResult) -> list[str]:
     return [shown(s) for s in result.signatures]

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 from ferrotile.signatures.model import ScalarArgument
-from signature_support import COPY, HEAD, ROWS, all_shown, infer
+from signature_support import COPY, HEAD, ROWS, all_shown, infer, launched
 
 F16_ROWS = "x: f16[M, N], y: f16[M, N], n: i32, T=64 | (M)"
 LAUNCH = "ct.launch(0, (x.shape[0],), k, (x, torch.empty_like(x), x.shape[1], 64))"
-
-
-def rows(body: str, kernel: str = ROWS) -> list[str]:
-    return all_shown(infer(HEAD + kernel + body))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +38,7 @@ def rows(body: str, kernel: str = ROWS) -> list[str]:
     ],
 )
 def test_forms_of_host_code(body: str) -> None:
-    assert rows(body + "f(torch.zeros(32, 64, dtype=torch.float16))\n") == [F16_ROWS]
+    assert launched(body + "f(torch.zeros(32, 64, dtype=torch.float16))\n") == [F16_ROWS]
 
 
 def test_autograd_function_passes_what_is_saved_to_the_backward() -> None:
@@ -76,7 +72,7 @@ def f(x, half):
     ct.launch(0, (M,), k, (x, y, N, 64))
 f(torch.zeros(4, 64), choose())
 """
-    assert rows(body) == [
+    assert launched(body) == [
         "x: f32[M, N], y: f16[M, N], n: i32, T=64 | (M)",
         "x: f32[M, N], y: f32[M, N], n: i32, T=64 | (M)",
     ]
@@ -93,7 +89,7 @@ def f(x, half):
     ct.launch(0, (M,), k, (x, y, N, 64))
 f(torch.zeros(4, 64), choose())
 """
-    assert rows(body) == [
+    assert launched(body) == [
         "x: f16[M, N], y: f16[M, N], n: i32, T=64 | (M)",
         "x: f32[M, N], y: f32[M, N], n: i32, T=64 | (M)",
     ]
@@ -111,7 +107,7 @@ f(torch.zeros(4, 64), choose())
 def test_assertions_and_guards_tell_rank_and_type(guard: str) -> None:
     kernel = ROWS.replace("index=(i, 0)", "index=where(i)")  # so that only the host code tells the rank
     body = f"def f(x):\n    {guard}\n    n = x.shape[1]\n    ct.launch(0, (8,), k, (x, x, n, 64))\n"
-    assert rows(body, kernel) == ["x: f16[D0, n], y: f16[D0, n], n: i32, T=64 | (8)"]
+    assert launched(body, kernel) == ["x: f16[D0, n], y: f16[D0, n], n: i32, T=64 | (8)"]
 
 
 def test_equal_extents_by_assertion() -> None:
@@ -122,7 +118,7 @@ def f(a: torch.Tensor, b: torch.Tensor):
     assert K == K2
     ct.launch(0, (M,), k, (a, b, K2, 64))
 """
-    assert rows(body) == ["x: f32*[M, K], y: f32*[K, N], n: i32, T=64 | (M)"]
+    assert launched(body) == ["x: f32*[M, K], y: f32*[K, N], n: i32, T=64 | (M)"]
 
 
 def test_a_tuner_launches_its_first_configuration() -> None:
@@ -153,7 +149,7 @@ def f(x: torch.Tensor):
     M, N = x.shape
     ct.launch(0, (M,), k, (x, torch.empty_like(x), N, min(next_power_of_2(N), 1024)))
 """
-    assert rows(body) == ["x: f32*[M, N], y: f32*[M, N], n: i32, T=256* | (M)"]
+    assert launched(body) == ["x: f32*[M, N], y: f32*[M, N], n: i32, T=256* | (M)"]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +179,8 @@ def f(x: torch.Tensor):
 def test_what_tensors_become(tensor: str, expected: str) -> None:
     body = f"def f(x, dtype, device):\n    M, N = x.shape\n    z = {tensor}\n    ct.launch(0, (1,), k, (z, x, N, 64))\n"
     body += "f(torch.zeros(32, 64, dtype=torch.float16), pick(), which())\n"
-    (only,) = rows(body, ROWS.replace("ct.load(x, index=(i, 0), shape=(1, T))", "ct.load(x, index=at(i), shape=at(T))"))
+    kernel = ROWS.replace("ct.load(x, index=(i, 0), shape=(1, T))", "ct.load(x, index=at(i), shape=at(T))")
+    (only,) = launched(body, kernel)
     want = expected.replace("f32*", "f16*") if "f16" not in expected else expected  # the other array's type is likelier
     rank = "?" if expected.count(",") == 1 and "D0, D1" in expected else ""
     assert only.startswith((f"x: {want}{rank}, ", f"x: {want.replace('[D0, D1]', '[D0]')}?, ")), only
@@ -191,7 +188,7 @@ def test_what_tensors_become(tensor: str, expected: str) -> None:
 
 def test_a_changed_default_type_is_not_the_usual_one() -> None:
     body = "torch.set_default_dtype(torch.float64)\n" + f"def f(x):\n    {LAUNCH}\nf(torch.zeros(4, 64))\n"
-    assert rows(body)[0].startswith("x: f32*[")
+    assert launched(body)[0].startswith("x: f32*[")
 
 
 def test_a_loop_leaves_nothing_known_that_it_changes() -> None:
@@ -203,7 +200,7 @@ def f(x):
     ct.launch(0, (1,), k, (x, x, 1, T))
 f(torch.zeros(4, 64, dtype=torch.float16))
 """
-    assert "T=64*" in rows(body)[0]
+    assert "T=64*" in launched(body)[0]
 
 
 def test_the_number_of_signatures_is_bounded_and_told() -> None:

@@ -8,14 +8,10 @@ from ferrotile.signatures.infer import infer_signatures
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import parse_module
 from ferrotile.translate import translate_document
-from signature_support import COPY, HEAD, ROWS, all_shown, infer
+from signature_support import COPY, HEAD, ROWS, all_shown, infer, launched
 
 KNOWN = "x: f16[M, N], y: f16[M, N], n: i32, T=64 | (M)"
 RUN = "def f(x):\n    M, N = x.shape\n    ct.launch(0, (M,), k, (x, torch.empty_like(x), N, 64))\n"
-
-
-def shown(body: str, kernel: str = ROWS) -> list[str]:
-    return all_shown(infer(HEAD + kernel + body))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +65,7 @@ def shown(body: str, kernel: str = ROWS) -> list[str]:
     ],
 )
 def test_styles(body: str) -> None:
-    assert shown(RUN + body)[0] == KNOWN
+    assert launched(RUN + body)[0] == KNOWN
 
 
 def test_a_kernel_in_a_class_is_not_bound() -> None:
@@ -102,7 +98,7 @@ def test_a_kernel_in_a_class_is_not_bound() -> None:
 )
 def test_grids(size: str, grid: str, expected: str) -> None:
     body = f"{size}ct.launch(0, {grid}, k, (x, torch.empty_like(x), 64))\n"
-    assert shown(body, COPY) == [expected]
+    assert launched(body, COPY) == [expected]
 
 
 def test_a_grid_that_is_not_rounded_up_needs_whole_tiles() -> None:
@@ -119,14 +115,14 @@ def test_products_of_extents_are_one_extent() -> None:
         "def f(x):\n    B, H, S, D = x.shape\n    a, b = x.view(B * H, S * D), x.reshape(-1, D * S)\n"
         "    ct.launch(0, (B * H,), k, (a, b, 1, 64))\nf(torch.zeros(2, 3, 4, 16))\n"
     )
-    assert shown(body) == ["x: f32[D0, D1], y: f32[D0, D1], n: i32, T=64 | (D0)"]
+    assert launched(body) == ["x: f32[D0, D1], y: f32[D0, D1], n: i32, T=64 | (D0)"]
 
 
 def test_an_extent_that_is_passed_as_a_constant_has_its_name() -> None:
     kernel = ROWS.replace("y, n, T", "y, W: ct.Constant[int], T")
     body = "def f(x):\n    m, n = x.shape\n    ct.launch(0, (m,), k, (x, torch.empty_like(x), n, 64))\n"
     body += "f(torch.zeros(4, 64))\n"
-    assert shown(body, kernel) == ["x: f32[m, W], y: f32[m, W], W=64, T=64 | (m)"]
+    assert launched(body, kernel) == ["x: f32[m, W], y: f32[m, W], W=64, T=64 | (m)"]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +150,7 @@ def test_values(value: str, expected: str) -> None:
         "import enum\nclass Mode(enum.Enum):\n    SLOW = 3\n    FAST = 5\n"
         f"x = torch.zeros(64)\nct.launch(0, (1,), k, (x, x, 64, {value}))\n"
     )
-    (only,) = shown(body, kernel)
+    (only,) = launched(body, kernel)
     assert only.split(" | ")[0].rpartition("c=")[2] == expected
 
 
@@ -165,7 +161,7 @@ def test_the_jax_launcher() -> None:
         "    return cutile_call((ct.cdiv(x.shape[0], 64),), k, (x, out, 64))\n"
         "f(jax.numpy.zeros((256,), jax.numpy.float16))\n"
     )
-    assert shown(body, COPY) == ["x: f16[D0], y: f16[D0], T=64 | (D0/64)"]
+    assert launched(body, COPY) == ["x: f16[D0], y: f16[D0], T=64 | (D0/64)"]
 
 
 def test_a_loop_is_read_in_its_first_round_and_in_a_later_one() -> None:
@@ -175,7 +171,7 @@ def test_a_loop_is_read_in_its_first_round_and_in_a_later_one() -> None:
         "        ct.launch(0, (ct.cdiv(x.shape[0], 64),), k, (x, torch.empty_like(x), 64, first))\n"
         "        first = False\n        steps -= 1\nf(torch.zeros(64), 3)\n"
     )
-    assert [s.partition("first=")[2] for s in shown(body, kernel)] == ["True | (D0/64)"]
+    assert [s.partition("first=")[2] for s in launched(body, kernel)] == ["True | (D0/64)"]
 
 
 def test_an_array_that_is_loaded_and_subscripted_is_no_list() -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ferrotile.passes.uses import walk
 from ferrotile.program.ir import Program
 from ferrotile.syntax.document import Comment, Document
-from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.module import FunctionSource, Module, parameters_of
 from ferrotile.syntax.parsed import key_of
 from ferrotile.syntax.span import Span
 
@@ -103,8 +103,7 @@ class _Place:
         self._data, self._lines = document.data, document.lines
         self._module = module
         arguments = function.node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        self._arguments = [(a.arg, module.span_of(a)) for a in every]
+        self._arguments = [(a.arg, module.span_of(a)) for a in parameters_of(function.node)]
         tail = [function.node.returns, *arguments.defaults, *arguments.kw_defaults]
         ends = [module.span_of(n).end for n in tail if n is not None]
         ends += [function.name_span.end, *(span.end for _, span in self._arguments)]

@@ -97,9 +97,7 @@ def _names(signature: Signature, groups: Mapping[str, str]) -> dict[str, str]:
     return dict(zip(dict.fromkeys(groups.values()), free, strict=False))
 
 
-def _instance(
-    signature: Signature, groups: Mapping[str, str], chosen: tuple[DType, ...], asked: set[str]
-) -> Signature:
+def _instance(signature: Signature, groups: Mapping[str, str], chosen: tuple[DType, ...], asked: set[str]) -> Signature:
     names = _names(signature, groups)
     types = {g: TypeVariable(d.name, d.kind, d.bits, names[g], asked) for g, d in zip(names, chosen, strict=True)}
     return replace(

@@ -34,12 +34,8 @@ class Liveness(Struct):
         return loop.arguments[k].id in self.values or loop.results[k].id in self.values
 
 
-def has_effect(operation: Operation) -> bool:
-    """Whether an operation does something even if nobody reads its results."""
-    return operation.opcode in _EFFECTS
-
-
 _EFFECTS = frozenset(name for name, info in OPERATIONS.items() if info.effect not in (Effect.PURE, Effect.READ))
+"""Operations that do something even if nobody reads their results."""
 
 
 _Node = int

@@ -34,7 +34,7 @@ def single_trips(program: Program, signature: Signature) -> SingleTrips | None:
     space = Space(program, signature)
     counts = Counts(program, signature, space)
     for loop in program.body.statements:
-        if isinstance(loop, For) and all(t.kind in (End.YIELD, End.CONTINUE) for t in (loop.body.terminator,)):
+        if isinstance(loop, For) and loop.body.terminator.kind in (End.YIELD, End.CONTINUE):
             found = _grid_of(space, counts, signature, loop)
             if found is not None and all(t is loop.body.terminator for t in loop_ends(loop.body)):
                 axis, total, facts = found

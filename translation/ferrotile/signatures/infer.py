@@ -47,7 +47,7 @@ from ferrotile.signatures.values import (
     Unknown,
     Value,
 )
-from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.module import FunctionSource, Module, parameters_of
 from ferrotile.syntax.span import Span
 
 
@@ -84,7 +84,7 @@ class _Inference:
         self._kernel = kernel
         self._launches = launches
         arguments = kernel.node.args
-        self._parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        self._parameters = parameters_of(kernel.node)
         self._defaults: dict[str, ast.expr] = dict(
             zip(reversed([p.arg for p in self._parameters]), reversed(arguments.defaults), strict=False)
         )
@@ -287,9 +287,7 @@ class _Inference:
         return ArrayArgument(name, dtype, extents, source, span, rank_source)
 
 
-def _with_extents(
-    arguments: list[Argument], passed: Mapping[str, Value], symbols: Symbols
-) -> tuple[Argument, ...]:
+def _with_extents(arguments: list[Argument], passed: Mapping[str, Value], symbols: Symbols) -> tuple[Argument, ...]:
     """Run-time integers that are an array's extent at the launch say so."""
     extents = {e for a in arguments if isinstance(a, ArrayArgument) for e in a.extents if isinstance(e, str)}
     made: list[Argument] = []

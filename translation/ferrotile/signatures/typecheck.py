@@ -12,7 +12,7 @@ from ferrotile.program.dtypes import BOOL, F32, I32, DType
 from ferrotile.signatures.annotations import Role, read_annotation
 from ferrotile.signatures.directive import Declared, Directive, named_dtype
 from ferrotile.signatures.values import Constant
-from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.module import FunctionSource, Module, parameters_of
 from ferrotile.syntax.span import Span
 
 _BLOCK = re.compile(rb"<typecheck>(?P<body>.*?)</typecheck>", re.DOTALL)
@@ -30,8 +30,7 @@ def read_typecheck(module: Module, kernel: FunctionSource) -> Directive:
     if match is None:
         return empty
     lines = _lines(module.document.data, match.start("body"), match.end("body"))
-    arguments = kernel.node.args
-    parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    parameters = parameters_of(kernel.node)
     if len(lines) != len(parameters):
         message = f"<typecheck>: {len(lines)} lines for {len(parameters)} parameters of `{kernel.name}`"
         return Directive({}, {}, None, Span(0, 0), (diagnostic("FT104", message, Span(match.start(), match.end())),))

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from ferrotile.program.dtypes import DType
 from ferrotile.signatures.dtype_names import dtype_of
-from ferrotile.syntax.module import Module
+from ferrotile.syntax.module import Module, parameters_of
 
 Compared = int | float | bool | str | DType | None
 
@@ -92,8 +92,7 @@ def read_usage(module: Module, function: ast.FunctionDef) -> Usage:
     """Read the body, and helper functions that get a parameter, some calls deep. Never raises on user code."""
     from ferrotile.signatures.usage_reader import Reader
 
-    arguments = function.args
-    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    names = [a.arg for a in parameters_of(function)]
     reader = Reader(module)
     reader.read_kernel(function, {n: Info(n, frozenset((n,)), array=n) for n in names})
     return reader.usage

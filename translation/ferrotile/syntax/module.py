@@ -21,6 +21,12 @@ _HIDDEN = frozenset(("abs", "divmod", "max", "min", "pow", "print", "sum"))
 """Builtins that `from cuda.tile import *` hides; those of other array libraries hide these, too."""
 
 
+def parameters_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[ast.arg, ...]:
+    """The parameters that have a name of their own: all but `*args` and `**kwargs`, in the order of the head."""
+    arguments = node.args
+    return (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+
+
 class FunctionSource(Struct, frozen=True):
     """A function definition. `span` runs from its first decorator's `@`; `enclosing` names the classes and
     functions around it, outermost first."""

@@ -7,7 +7,7 @@ import re
 from ferrotile.signatures.directive import is_directive
 from ferrotile.signatures.dtype_names import NAMES
 from ferrotile.syntax.document import Comment
-from ferrotile.syntax.module import FunctionSource
+from ferrotile.syntax.module import FunctionSource, parameters_of
 from lsprotocol import types
 
 from ferrotile_server.lsp.context import Context, Snapshot
@@ -54,8 +54,7 @@ def _items(snapshot: Snapshot, comment: Comment, offset: int) -> list[types.Comp
 
 
 def _entries(kernel: FunctionSource, given: frozenset[str]) -> list[types.CompletionItem]:
-    arguments = kernel.node.args
-    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    names = [a.arg for a in parameters_of(kernel.node)]
     found = [
         types.CompletionItem(name, kind=types.CompletionItemKind.Field, detail=f"parameter of {kernel.name}")
         for name in names

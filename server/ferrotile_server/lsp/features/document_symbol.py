@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument
+from ferrotile.syntax.module import parameters_of
 from ferrotile.syntax.span import Span
 from ferrotile.translation import KernelTranslation
 from ferrotile_runner.report import signature_text
@@ -59,5 +60,4 @@ def _places(snapshot: Snapshot, kernel: KernelTranslation) -> dict[str, Span]:
     module, function = snapshot.analysis.translation.module, snapshot.analysis.function_of(kernel)
     if module is None or function is None:
         return {}
-    given = function.node.args
-    return {a.arg: module.span_of(a) for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    return {a.arg: module.span_of(a) for a in parameters_of(function.node)}

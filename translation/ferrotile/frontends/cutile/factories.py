@@ -31,7 +31,7 @@ from ferrotile.program.dtypes import DType
 from ferrotile.signatures.annotations import Annotation, Role
 from ferrotile.signatures.assume import REPRESENTATIVES, constant
 from ferrotile.signatures.usage import Use, read_usage
-from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.module import FunctionSource, Module, parameters_of
 
 _DTYPES: Mapping[str, str] = {
     "bool": "bool_",
@@ -128,8 +128,7 @@ def _plain(frame: Frame) -> Scope:
 
 
 def _parameters(node: ast.FunctionDef) -> list[str]:
-    arguments = node.args
-    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return [a.arg for a in parameters_of(node)]
 
 
 def _stored(body: list[ast.stmt]) -> set[str]:
@@ -145,9 +144,7 @@ def _assume(ctx: Context, factory: ast.FunctionDef, inner: ast.AST, scope: Scope
         base = node.func if isinstance(node, ast.Call) else node.value if isinstance(node, ast.Attribute) else None
         if isinstance(base, ast.Name):
             read.discard(base.id)
-    arguments = factory.args
-    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    unknown = [a for a in every if a.arg in read and a.arg not in scope]
+    unknown = [a for a in parameters_of(factory) if a.arg in read and a.arg not in scope]
     if not unknown or not isinstance(inner, ast.FunctionDef):
         return
     captured = ast.arguments([], unknown, None, [], [], None, [])

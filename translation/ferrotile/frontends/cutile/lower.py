@@ -21,7 +21,7 @@ from ferrotile.program.dtypes import DType, DTypeVariableError
 from ferrotile.program.ir import Block, Constant, Parameter, Program, Value
 from ferrotile.program.types import ArrayType, Shape, TileType, ViewType
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ConstantValue, ScalarArgument, Signature
-from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.module import FunctionSource, Module, parameters_of
 
 _MAX_DEPTH = 60
 
@@ -110,7 +110,7 @@ def _constant_value(constant: ConstantValue, name: str | None) -> Abstract:
 
 def _locals(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     arguments = node.args
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    names = {a.arg for a in parameters_of(node)}
     names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
     if isinstance(node, ast.FunctionDef):
         names.update(assigned_names(node.body))

@@ -67,12 +67,8 @@ def evaluate(run: Run, node: ast.expr, scope: Scope) -> Value:
             return rounded or numbers.unary(op, evaluate(run, operand, scope))
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return compare(op, evaluate(run, left, scope), evaluate(run, right, scope))
-        case ast.IfExp(test=test, body=body, orelse=ast.Constant(value=int() | float())) if (
-            truth(evaluate(run, test, scope)) is None and isinstance(number := evaluate(run, body, scope), Unknown)
-        ):
-            return number  # not the number that it is in some launches
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            return evaluate(run, body if settle(run, test, evaluate(run, test, scope), True, scope) else orelse, scope)
+        case ast.IfExp():
+            return _choice(run, node, scope)
         case ast.BoolOp(op=op, values=values):
             return _boolean(run, isinstance(op, ast.And), values, scope)
         case ast.Lambda():
@@ -94,6 +90,19 @@ def evaluate(run: Run, node: ast.expr, scope: Scope) -> Value:
             return evaluate(run, value, scope)
         case _:
             return UNKNOWN
+
+
+def _choice(run: Run, node: ast.IfExp, scope: Scope) -> Value:
+    """`body if test else orelse`; what is unknown on the likely path is not the number that it is in some launches."""
+    tested = evaluate(run, node.test, scope)
+    match node.orelse:
+        case ast.Constant(value=int() | float()) if truth(tested) is None:
+            likely = evaluate(run, node.body, scope)
+            if isinstance(likely, Unknown):
+                return likely
+        case _:
+            pass
+    return evaluate(run, node.body if settle(run, node.test, tested, True, scope) else node.orelse, scope)
 
 
 def _name(run: Run, name: str, scope: Scope) -> Value:

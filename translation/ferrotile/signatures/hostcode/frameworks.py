@@ -10,6 +10,7 @@ from ferrotile.signatures.hostcode.objects import elements
 from ferrotile.signatures.hostcode.run import Home, Run, Scope
 from ferrotile.signatures.tensors import Arguments
 from ferrotile.signatures.values import UNKNOWN, Function, Instance, Known, Sequence, Table, Value
+from ferrotile.syntax.module import parameters_of
 
 _CASES = 6
 """Rows read of one test."""
@@ -38,7 +39,7 @@ def cases(run: Run, home: Home, node: ast.FunctionDef) -> list[Case]:
 
 
 def _names(node: ast.FunctionDef) -> list[str]:
-    return [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    return [a.arg for a in parameters_of(node)]
 
 
 def _rows(run: Run, home: Home, decorator: ast.expr, node: ast.FunctionDef, scope: Scope) -> list[Case]:

@@ -20,6 +20,7 @@ from ferrotile.signatures.values import (
     Unknown,
     Value,
 )
+from ferrotile.syntax.module import parameters_of
 
 _MAX_SITES = 256
 _PLACES: dict[str, tuple[str, ...]] = {
@@ -67,8 +68,7 @@ def _parts(run: Run, arguments: Arguments) -> tuple[Function | None, Value | Non
 
 
 def _arity(kernel: Function) -> int:
-    arguments = kernel.node.args
-    return len(arguments.posonlyargs) + len(arguments.args) + len(arguments.kwonlyargs)
+    return len(parameters_of(kernel.node))
 
 
 def launch(
