@@ -77,6 +77,37 @@ PARTS = (
         PROVED,
     ),
 )  # fmt: skip
+HELD = (
+    *(
+        Row(
+            f"emission number held as a tile carried through {loop}",
+            file_of(
+                "x: f32[M, N], y: f32[M, N], n: i32, grid=(M/4,)",
+                "x, y, n",
+                f"i = ct.bid(0)\nv = ct.load(x, (i, 0), (1, 1)).item()\nw = v * 2\n{text}\n"
+                "ct.store(y, (i, 0), ct.broadcast_to(v - w, (4, 8)))",
+            ),
+            PROVED,
+        )
+        for loop, text in (
+            ("a for", "for k in range(1, 4):\n    v = v + v"),
+            ("an if in a for", "for k in range(3):\n    if n > 2:\n        v = v + w"),
+            ("a while", "while v < 3:\n    v = v * v + 1\n"),
+        )
+    ),
+)
+COUNTERS = tuple(
+    Row(
+        f"emission counter to {end} on lanes",
+        file_of(
+            "x: i32[M, N], y: i32[M, N], n: i32, grid=(M/4,)",
+            "x, y, n",
+            f"i = ct.bid(0)\nfor k in range({end}):\n    ct.store(y, (i, k), ct.broadcast_to(k, (4, 8)))",
+        ),
+        PROVED,
+    )
+    for end in ("ct.num_tiles(x, axis=1, shape=(4, 8))", "ct.cdiv(x.shape[1], 8)", "min(n, 1)")
+)
 NAMES = (
     *(_named(k) for k in ("s1", "T", "exp", "loop", "vec", "Option", "f32", "load_first")),
     _named("keywords", "loop", "fn", "mut"),
@@ -98,4 +129,4 @@ TARGETS = (
     ),
 )
 
-ROWS = (*SCALARS, *LOOPS, *CARRIES, *ROUNDING, *PARTS, *NAMES, *TARGETS)
+ROWS = (*SCALARS, *LOOPS, *CARRIES, *ROUNDING, *PARTS, *HELD, *COUNTERS, *NAMES, *TARGETS)

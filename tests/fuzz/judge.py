@@ -13,7 +13,7 @@ from ferrotile.syntax.module import Module, parse_module
 from ferrotile.translate import translate_document
 from ferrotile.translation import KernelTranslation
 from ferrotile_runner.report import KernelReport, Rung, RungStatus
-from ferrotile_runner.rungs.subject import RungFailure, Subject
+from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
 from ferrotile_runner.verify import DEFAULT_TARGET, verify_kernels
@@ -93,6 +93,6 @@ def _refused(session: Session, document: Document, module: Module, kernel: Kerne
     subject = Subject(document, module, function, kernel, DEFAULT_TARGET, threading.Event())
     try:
         session.python_code(subject)
-    except RungFailure:
+    except (RungFailure, RungSkipped):  # skipped: the text uses a name that it does not define
         return Judgement(kernel.name, Fate.REFUSED_BY_BOTH, said)
     return Judgement(kernel.name, Fate.REFUSED, said)

@@ -341,13 +341,3 @@ class Maker:
         names = ", ".join([p.split(":")[0] for p in parts[:-1]])
         head = [f"# ferrotile: {', '.join(parts)}", "@ct.kernel", f"def {name}({names}):"]
         return "\n".join([*head, *self.lines]) + "\n"
-
-
-def kernel(seed: int) -> str:
-    """The kernel of a seed, named `k<seed>`."""
-    return Maker(seed).kernel(f"k{seed}")
-
-
-def file(seeds: range) -> str:
-    """A file with one kernel a seed."""
-    return "\n\n".join(["import cuda.tile as ct\n", *(kernel(s) for s in seeds)])

@@ -165,16 +165,3 @@ class LanguageMaker(Maker):
     def kernel(self, name: str) -> str:
         text = super().kernel(name)
         return "\n\n".join([*self.module, text])
-
-
-def kernel(seed: int) -> str:
-    """The kernel of a seed, named `k<seed>`, with its helpers; a file needs `HEAD` above it."""
-    return LanguageMaker(seed).kernel(f"k{seed}")
-
-
-HEAD = "import cuda.tile as ct\n\nDEEP = 3\n\n\n"
-
-
-def file(seeds: range) -> str:
-    """A file with one kernel a seed."""
-    return HEAD + "\n\n".join(kernel(s) for s in seeds)

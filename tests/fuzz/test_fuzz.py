@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
+from generate import file
 from judge import Fate, judge
-from language import file
 
 SEEDS = range(2000, 2040)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ferrotile.syntax.document import Document
 from ferrotile.translate import translate_document
-from kernels import kernel
+from generate import kernel
 from texts import mutated
 
 EXAMPLES = sorted(Path(__file__).parents[2].joinpath("examples").glob("*.py"))

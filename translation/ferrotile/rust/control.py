@@ -83,13 +83,19 @@ class Control:
             by = self._body.scalar(s.step).text
             span = f"({span}).step_by({by if by.isdigit() else f'{_receiver(by)} as usize'})"
         used = self._body.values.counts[s.variable.id]
-        if used and lower.text.isdigit() and upper.text.isdigit():  # the JIT types the counter by a bound
-            span = span.replace(lower.text, f"{lower.text}i32", 1)
+        if used and lower.text.isdigit() and (upper.text.isdigit() or self._spread(s.variable, upper)):
+            span = span.replace(lower.text, f"{lower.text}i32", 1)  # the JIT types the counter by a bound
         counter = self._body.scope.declare(s.variable.name or "i", self._body.now, self._body.values.end[id(s)])
         self._body.variables[s.variable.id] = counter
         self._body.writer.line(f"for {counter.name if used else '_'} in {span} {{")
         self._inside(s.body, variables, s)
         self._body.writer.line("}")
+
+    def _spread(self, counter: Value, upper: Code) -> bool:
+        """Whether a method of a counter that ends at a call spreads it over lanes: of the call's type the JIT then
+        knows nothing."""
+        consumers = self._body.values.consumers(counter)
+        return "(" in upper.text and any(isinstance(c, Operation) and c.opcode == "reshape" for c in consumers)
 
     def _over_tiles(self, s: For, arrays: Sequence[ArrayPlan]) -> None:
         """A loop over the tiles of a mapped partition, or of two."""

@@ -335,7 +335,8 @@ class Body:
         if variable is not None:
             self.put(f"{variable.name} = ", code, unsafe=unsafe)
             return
-        carry = self.values.carry_of(value)
+        # A carried number is a scalar: what is held as a tile has a variable of its own.
+        carry = None if self.values.is_tile0(value) else self.values.carry_of(value)
         if carry is not None:
             wish, last = value.name or carry.argument.name or self.wish(value), self.values.last_use(value)
             variable = self.scope.declare(wish, self.now, last, mutable=True)
