@@ -8,7 +8,7 @@ STAMPS := .cache/stamps
 RUST   := $(shell find gpu_runner/host -name target -prune -o -name '*.rs' -print -o -name 'Cargo.*' -print 2>/dev/null)
 CLIENT := $(shell find vscode-client -name node_modules -prune -o -name '*.ts' -print -o -name 'package*.json' -print 2>/dev/null)
 
-.PHONY: demo test fuzz lint lint-python lint-rust lint-client format bench setup vsix clean
+.PHONY: demo test fuzz mutate lint lint-python lint-rust lint-client format bench setup vsix clean
 
 demo: setup
 	@$(BIN)/ferrotile demo
@@ -40,6 +40,11 @@ N    ?= 100
 FROM ?= 0
 fuzz: setup
 	@$(BIN)/python tests/fuzz --seeds $(FROM):$$(($(FROM) + $(N)))
+
+# Lies told to the prover, so many a kernel: make mutate COUNT=20. What became of each is in build/mutation.
+COUNT ?= 20
+mutate: setup
+	@$(BIN)/python tests/mutation --count $(COUNT)
 
 setup: $(STAMPS)/host
 

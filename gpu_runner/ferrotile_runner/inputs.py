@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import ml_dtypes
 import numpy as np
 from ferrotile.program.dtypes import DType, Kind
-from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, ScalarArgument, Signature
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
 from msgspec import Struct
 
 from ferrotile_runner.launch_facts import Facts, facts_of
+from ferrotile_runner.sizes import Shape, free_axes, grid_for, is_claimed, larger, shapes_of, sizes_for
 from ferrotile_runner.tileir.interpreter import Unsupported
 from ferrotile_runner.tileir.interpreter.elements import Array, is_float, limits
 
 MAX_ELEMENTS = 1 << 21
 """No array of a case is larger."""
+MAX_BLOCKS = 1 << 16
+"""No grid that is made has more."""
 
 _NUMPY: Mapping[str, np.dtype[np.generic]] = MappingProxyType(
     {
@@ -42,98 +45,40 @@ def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
     return _NUMPY[dtype.name]
 
 
+class Plan(Struct, frozen=True):
+    """How the arrays of a case are made: with hard values or ordinary ones, with gaps after every row or none."""
+
+    hard: bool
+    strided: bool
+    seed: int
+
+
 class Case(Struct, frozen=True):
-    """One launch. `arrays` may be strided (their last axis is not); scalars by name; `grid` has three
-    extents."""
+    """One launch. `arrays` may be strided (their last axis is not); scalars by name; `grid` has three extents.
+    `against`: what every proof takes for granted and this launch does not satisfy, so that a difference is no fault.
+    `blank`: arrays that hold no values before the kernel writes them."""
 
     name: str
     sizes: Mapping[str, int]
     arrays: Mapping[str, Array]
     scalars: Mapping[str, int | float | bool]
     grid: tuple[int, int, int]
+    against: str = ""
+    blank: frozenset[str] = frozenset()
+    plan: Plan | None = None
 
 
-Shape = Callable[[int], int]
-"""A tile's extent to an array's extent."""
+Grids = Callable[[Mapping[str, tuple[int, ...]]], tuple[int, int, int]]
+"""From the extents of the arrays to the numbers of blocks."""
 
 _SHAPES: tuple[tuple[str, Shape], ...] = (
+    ("less than a tile", lambda tile: max(1, tile - max(1, tile // 4))),
+    ("one element", lambda tile: 1),
     ("one tile and one element", lambda tile: tile + 1),
     ("two whole tiles", lambda tile: 2 * tile),
-    ("less than a tile", lambda tile: max(1, tile - max(1, tile // 4))),
     ("tiles and a tail", lambda tile: 2 * tile + max(1, tile // 2 - 1)),
 )
-
-
-def symbols(signature: Signature) -> tuple[str, ...]:
-    """Extent symbols, in order of first use."""
-    found: dict[str, None] = {}
-    for argument in signature.arguments:
-        if isinstance(argument, ArrayArgument):
-            found.update((e, None) for e in argument.extents if isinstance(e, str))
-    for axis in signature.grid or ():
-        found.update((f.extent, None) for f in axis if isinstance(f.extent, str))
-    return tuple(found)
-
-
-def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shape: Shape) -> dict[str, int]:
-    """An extent for every symbol: fixed by a constant or a fact, else made from its tile by `shape`."""
-    constants = {
-        a.name: a.value
-        for a in signature.arguments
-        if isinstance(a, ConstantArgument) and isinstance(a.value, int) and not isinstance(a.value, bool)
-    }
-    factors = [f for axis in (*(signature.grid or ()), *facts.grid.values()) for f in axis]
-    known = {f.extent: f.tile for f in factors if isinstance(f.extent, str) and f.tile > 1}
-    # A tile of one element says nothing about an extent.
-    told = {*facts.sizes, *constants, *known, *(name for name, tile in tiles.items() if tile > 1)}
-    peers = _peers(signature, told)
-    sizes: dict[str, int] = {}
-    for name in symbols(signature):
-        if name in facts.sizes or name in constants:
-            sizes[name] = facts.sizes.get(name, constants.get(name, 1))
-            continue
-        size = shape(known.get(name, tiles.get(name, 2)))
-        size = max(min(size, facts.at_most.get(name, size)), facts.at_least.get(name, 1))
-        step = facts.multiple_of.get(name, 1)
-        sizes[name] = max(step, size - size % step)
-    for name, other in peers.items():
-        if facts.at_least.get(name, 1) <= sizes[other] <= facts.at_most.get(name, sizes[other]):
-            sizes[name] = sizes[other] if sizes[other] % facts.multiple_of.get(name, 1) == 0 else sizes[name]
-    for name, other in facts.equal.items():
-        if other in sizes and name in sizes:
-            sizes[name] = sizes[other]
-    return sizes
-
-
-def _peers(signature: Signature, known: Set[str]) -> dict[str, str]:
-    """For extents of which nothing is known, the known extent on the same axis of another array of the same rank:
-    such arrays mostly have one shape, and a launch with others leaves an array soon."""
-    shapes = [a.extents for a in signature.arguments if isinstance(a, ArrayArgument)]
-    at: dict[tuple[int, int], str] = {}
-    for shape in shapes:
-        for axis, extent in enumerate(shape):
-            if isinstance(extent, str) and extent in known:
-                at.setdefault((len(shape), axis), extent)
-    places = [(extent, (len(shape), axis)) for shape in shapes for axis, extent in enumerate(shape)]
-    return {e: at[place] for e, place in places if isinstance(e, str) and e not in known and place in at}
-
-
-def grid_for(signature: Signature, sizes: Mapping[str, int], facts: Facts) -> tuple[int, int, int] | None:
-    """The number of blocks along x, y, z; None where the signature does not say."""
-    if signature.grid is None and not facts.grid:
-        return None
-
-    if signature.grid is None:
-        axes = [math.prod(_blocks(f, sizes) for f in facts.grid.get(axis, ())) for axis in range(3)]
-    else:
-        axes = [math.prod(_blocks(f, sizes) for f in axis) for axis in signature.grid]
-    filled = [*axes, 1, 1, 1][:3]
-    return (filled[0], filled[1], filled[2])
-
-
-def _blocks(factor: GridFactor, sizes: Mapping[str, int]) -> int:
-    extent = sizes.get(factor.extent, 1) if isinstance(factor.extent, str) else factor.extent
-    return -(-extent // factor.tile)
+"""Small ones first: where time is short, something was compared."""
 
 
 def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
@@ -178,69 +123,96 @@ def cases(
     hypotheses: Sequence[str] = (),
     tiles: Mapping[str, int] = MappingProxyType({}),
     seed: int = 0,
+    grid: Grids | None = None,
 ) -> Iterator[Case]:
-    """Launches that satisfy the hypotheses that `facts_of` can read; none where the grid is unknown.
-    `tiles` gives the tile extent along a symbol. The last case but one has hard values, the last strided
-    arrays."""
+    """Launches that satisfy the hypotheses that `facts_of` can read. `grid` is used where the signature and the
+    hypotheses do not know the grid; without it there are none then. `tiles` gives the tile extent along a symbol. Of
+    the cases of one size there are as many as sizes that the facts tell apart; one has axes without elements; the last
+    case but one has hard values, the last strided arrays."""
     facts = facts_of(hypotheses)
     seen: set[tuple[tuple[str, int], ...]] = set()
+    plain = Plan(False, False, seed)
+
+    def made(name: str, sizes: Mapping[str, int], plan: Plan) -> Iterator[Case]:
+        case = _case(name, signature, sizes, facts, plan, grid)
+        if case is not None:
+            yield case
+
     for name, shape in _SHAPES:
         sizes = sizes_for(signature, facts, tiles, shape)
         key = tuple(sorted(sizes.items()))
         if key not in seen:
             seen.add(key)
-            yield from _case(name, signature, sizes, facts, ordinary, False, seed)
+            yield from made(name, sizes, plain)
     sizes = sizes_for(signature, facts, tiles, _SHAPES[-1][1])
-    yield from _case("hard values", signature, sizes, facts, hard, False, seed + 1)
+    free = free_axes(signature, facts)
+    if free and (grid is None or signature.grid is not None):
+        yield from made("axes without elements", sizes | dict.fromkeys(free, 0), plain)
+    yield from made("hard values", sizes, Plan(True, False, seed + 1))
     if not facts.contiguous:
-        yield from _case("strided arrays", signature, sizes, facts, ordinary, True, seed + 2)
+        yield from made("strided arrays", sizes, Plan(False, True, seed + 2))
+
+
+def with_room(
+    case: Case,
+    signature: Signature,
+    hypotheses: Sequence[str],
+    grid: Grids | None,
+    array: str,
+    axis: int,
+    extent: int,
+    plenty: int = 0,
+) -> Case | None:
+    """The case again with at least `extent` elements along an axis of an array, and up to `plenty` where facts allow;
+    None where that cannot be."""
+    if case.plan is None:
+        return None
+    facts = facts_of(hypotheses)
+    sizes = larger(signature, facts, case.sizes, array, axis, extent, plenty)
+    return None if sizes is None else _case(case.name, signature, sizes, facts, case.plan, grid)
 
 
 Fill = Callable[[np.random.Generator, tuple[int, ...], DType, int], Array]
 
 
 def _case(
-    name: str,
-    signature: Signature,
-    sizes: Mapping[str, int],
-    facts: Facts,
-    fill: Fill,
-    strided: bool,
-    seed: int,
-) -> Iterator[Case]:
-    grid = grid_for(signature, sizes, facts)
-    if grid is None or any(grid[axis] != 1 for axis in facts.unit_axes):
-        return
-    if any(math.prod(_blocks(f, sizes) for f in factors) != grid[axis] for axis, factors in facts.grids):
-        return
-    shapes = {
-        a.name: tuple(sizes[e] if isinstance(e, str) else e for e in a.extents)
-        for a in signature.arguments
-        if isinstance(a, ArrayArgument)
-    }
+    name: str, signature: Signature, sizes: Mapping[str, int], facts: Facts, plan: Plan, grids: Grids | None
+) -> Case | None:
+    shapes = shapes_of(signature, sizes)
     if any(math.prod(s) > MAX_ELEMENTS for s in shapes.values()):
-        return
+        return None
+    grid = grid_for(signature, sizes, facts) or (None if grids is None else grids(shapes))
+    if grid is None or math.prod(grid) > MAX_BLOCKS or not is_claimed(facts, sizes, grid):
+        return None
     below = min((e for s in shapes.values() for e in s if e > 1), default=1)
+    fill: Fill = hard if plan.hard else ordinary
     arrays: dict[str, Array] = {}
     scalars: dict[str, int | float | bool] = {}
     for argument in signature.arguments:
-        rng = np.random.default_rng([seed, zlib.crc32(argument.name.encode())])
+        rng = np.random.default_rng([plan.seed, zlib.crc32(argument.name.encode())])
         match argument:
             case ArrayArgument(name=key, dtype=dtype):
                 values = fill(rng, shapes[key], dtype, below)
-                arrays[key] = _strided(values) if strided else values
+                arrays[key] = _strided(values) if plan.strided else values
             case ScalarArgument(name=key, dtype=dtype, extent=extent):
                 same = key if extent is None else extent
-                scalars[key] = sizes[same] if same in sizes else _scalar(rng, dtype)
+                scalars[key] = sizes[same] if same in sizes else _scalar(rng, dtype, plan.hard)
             case ConstantArgument():
                 pass
-    yield Case(name, dict(sizes), arrays, scalars, grid)
+    against = "extents >= 1" if 0 in sizes.values() else ""
+    return Case(name, dict(sizes), arrays, scalars, grid, against, plan=plan)
 
 
-def _scalar(rng: np.random.Generator, dtype: DType) -> int | float | bool:
+HARD_SCALARS = (0.0, -2.5, 1e-30)
+"""Finite, so that not every result is NaN."""
+
+
+def _scalar(rng: np.random.Generator, dtype: DType, difficult: bool) -> int | float | bool:
     if dtype.kind is Kind.BOOL:
-        return True
-    return int(rng.integers(1, 4)) if dtype.is_integer else float(np.float32(rng.uniform(0.05, 0.95)))
+        return not difficult
+    if dtype.is_integer:
+        return int(rng.integers(1, 4))
+    return float(rng.choice(HARD_SCALARS)) if difficult else float(np.float32(rng.uniform(0.05, 0.95)))
 
 
 def _strided(values: Array) -> Array:

@@ -95,6 +95,26 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
     return Facts(*read, open=tuple(unread), grids=tuple(grids))
 
 
+def broken_facts(facts: Facts, sizes: Mapping[str, int], grid: Sequence[int]) -> tuple[str, ...]:
+    """The facts that a launch with these extents and this grid does not satisfy, in words. Names that have no size say
+    nothing."""
+    found = [f"{name} = {n}" for name, n in facts.sizes.items() if sizes.get(name, n) != n]
+    found += [f"{name} <= {n}" for name, n in facts.at_most.items() if sizes.get(name, n) > n]
+    found += [f"{name} >= {n}" for name, n in facts.at_least.items() if sizes.get(name, n) < n]
+    found += [f"{name} % {n} = 0" for name, n in facts.multiple_of.items() if sizes.get(name, 0) % n]
+    for name, other in facts.equal.items():
+        if name in sizes and other in sizes and sizes[name] != sizes[other]:
+            found.append(f"{name} = {other}")
+    found += [f"one block along {'xyz'[axis]}" for axis in sorted(facts.unit_axes) if grid[axis] != 1]
+    for axis, factors in facts.grids:
+        if all(isinstance(f.extent, int) or f.extent in sizes for f in factors):
+            extents = [f.extent if isinstance(f.extent, int) else sizes[f.extent] for f in factors]
+            blocks = math.prod(-(-n // f.tile) for n, f in zip(extents, factors, strict=True))
+            if blocks != grid[axis]:
+                found.append(f"{blocks} blocks along {'xyz'[axis]}, not {grid[axis]}")
+    return tuple(found)
+
+
 def _same_axis(grids: Sequence[tuple[int, tuple[GridFactor, ...]]]) -> Iterator[tuple[str, str]]:
     """Extents that one axis of the grid covers in equal tiles: equal ones satisfy both facts."""
     first: dict[tuple[int, int], str] = {}

@@ -27,7 +27,8 @@ def _word(word: ParameterWord, case: Case) -> Word:
         case Role.POINTER:
             # Seen whole: the storage behind a strided array begins where the array does.
             whole = array if array.flags.c_contiguous or not isinstance(array.base, np.ndarray) else array.base
-            return Storage(f"{word.argument} before", whole.copy()) if word.copy else Storage(word.argument, whole)
+            name, blank = word.argument, word.argument in case.blank
+            return Storage(f"{name} before", whole.copy(), blank) if word.copy else Storage(name, whole, blank)
         case Role.EXTENT:
             return merged(array.shape, word.rank)[word.axis]
         case Role.STRIDE:

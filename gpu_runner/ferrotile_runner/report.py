@@ -40,16 +40,34 @@ class RungStatus(StrEnum):
     CRASHED = "crashed"
 
 
+class Place(Struct, frozen=True):
+    """Where something is in a source text. `line` and `column` count from 1, columns in characters."""
+
+    line: int
+    column: int
+    text: str
+
+
+class Difference(Struct, frozen=True):
+    """Where original and translation differ: the place in the Python file, the one in the Rust text (None: nothing
+    there to point at), and what differs in one sentence."""
+
+    python: Place | None
+    rust: Place | None
+    words: str
+
+
 class RungResult(Struct, frozen=True):
     """`detail` says under which facts the rung holds, or why it does not; `ms` is the time it took.
     `time_ratio` (Rust's time / Python's) is known for `matched` alone. `broken`: skipped because this machine
-    lacks a tool, which `detail` names."""
+    lacks a tool, or the user's inputs do not fit, as `detail` says. `difference`: what a proof failed at."""
 
     status: RungStatus
     detail: str = ""
     ms: float = 0.0
     time_ratio: float | None = None
     broken: bool = False
+    difference: Difference | None = None
 
 
 class KernelReport(Struct, frozen=True):
@@ -128,7 +146,18 @@ def _result_json(rung: str, result: RungResult) -> dict[str, Json]:
     }
     if rung == Rung.MATCHED:
         made["time_ratio"] = result.time_ratio
+    if result.difference is not None:
+        made["difference"] = difference_json(result.difference)
     return made
+
+
+def difference_json(difference: Difference) -> dict[str, Json]:
+    """Both places and the words; a place that is not known is null."""
+
+    def place(found: Place | None) -> Json:
+        return None if found is None else {"line": found.line, "column": found.column, "text": found.text}
+
+    return {"python": place(difference.python), "rust": place(difference.rust), "words": difference.words}
 
 
 def _diagnostic_json(lines: LineTable, diagnostic: Diagnostic) -> dict[str, Json]:

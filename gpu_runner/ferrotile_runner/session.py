@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -20,7 +21,7 @@ from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject, To
 from ferrotile_runner.simulator import Simulator, TileIr
 from ferrotile_runner.slice import slice_source
 from ferrotile_runner.targets import needed_target
-from ferrotile_runner.tileir.model import Entry
+from ferrotile_runner.tileir.model import Entry, Module
 from ferrotile_runner.tileir.reader import read
 from ferrotile_runner.toolchain import Toolchain, cache_directory
 from ferrotile_runner.typecheck import RustDiagnostic, TypeCheckError, type_check
@@ -35,6 +36,17 @@ class Code(Struct, frozen=True):
 
     tile_ir: TileIr
     entry: Entry
+    bytecode: bytes = b""
+
+
+class InputOptions(Struct, frozen=True):
+    """What `simulated` runs kernels on: the `file` of the user's, else what the function that the directive names gives
+    where the code is trusted, else launches made from `seed`. It tries as many as it can within `seconds`."""
+
+    seed: int = 0
+    file: Path | None = None
+    trust: bool = False
+    seconds: float = 120.0
 
 
 class Session:
@@ -42,8 +54,9 @@ class Session:
     made is kept, so that `assembled`, `proved` and `simulated` compile once. Safe to share between
     threads."""
 
-    def __init__(self, toolchain: Toolchain) -> None:
+    def __init__(self, toolchain: Toolchain, inputs: InputOptions | None = None) -> None:
         self.toolchain = toolchain
+        self.inputs = inputs or InputOptions()
         self._lock = threading.RLock()
         self._checking = threading.Lock()
         self._host: HostClient | None = None
@@ -231,4 +244,16 @@ class Session:
         except DisassemblyError as error:
             raise ProcessError(Ending.CRASHED, f"tileirdisasm: {error}") from error
         module = read(text)
-        return Code(TileIr(text, name), module.entry(name if any(e.name == name for e in module.entries) else None))
+        return Code(TileIr(text, name), _entry(module, name), bytecode)
+
+    def located(self, code: Code) -> Entry:
+        """The same entry with the places in its source. Raises as `python_code` does."""
+        try:
+            text = disassemble(self.toolchain, code.bytecode, locations=True)
+        except DisassemblyError as error:
+            raise ProcessError(Ending.CRASHED, f"tileirdisasm: {error}") from error
+        return _entry(read(text), code.tile_ir.entry)
+
+
+def _entry(module: Module, name: str) -> Entry:
+    return module.entry(name if any(e.name == name for e in module.entries) else None)

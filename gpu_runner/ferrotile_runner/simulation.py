@@ -2,28 +2,33 @@
 
 An element counts only where the original determines it: it is run with two fillings of undetermined lanes
 and with its blocks in both orders, and elements that differ among these may be anything in the translation
-too. Launches for which the original has undefined behaviour are left out.
+too; but for sums of atomics, which only the rounding of another order changes: they are compared within it.
+Launches for which the original has undefined behaviour are left out.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
 import numpy as np
-from ferrotile.signatures.model import ArrayArgument, Signature
+from ferrotile.signatures.model import Signature
 from ferrotile.translation import Entry as RustEntry
 from msgspec import Struct, field
 
-from ferrotile_runner.compare import Difference, compare
+from ferrotile_runner.assumed_grid import assumed_grid
+from ferrotile_runner.compare import Difference, compare, tolerance
+from ferrotile_runner.entry_arrays import tile_extents, updated_names
+from ferrotile_runner.fitting import Fitter
 from ferrotile_runner.inputs import Case, cases, describe
 from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.launch_grid import rust_grid
 from ferrotile_runner.launch_words import words_of
-from ferrotile_runner.parameter_words import Role, python_words, rust_words
+from ferrotile_runner.parameter_words import python_words, rust_words
 from ferrotile_runner.tileir.interpreter import (
+    FindingKind,
     Order,
     OutOfTime,
     RunResult,
@@ -32,12 +37,16 @@ from ferrotile_runner.tileir.interpreter import (
     Word,
     run,
 )
-from ferrotile_runner.tileir.interpreter.elements import Array
-from ferrotile_runner.tileir.model import Entry, PartitionViewType, Value, walk
+from ferrotile_runner.tileir.interpreter.elements import Array, is_float
+from ferrotile_runner.tileir.model import Entry, walk
 
 MORE_SEEDS = (-1, 5, 6, 7, 8)
 """Fillings of undetermined lanes with which the original is run again before a difference counts; the first is zero,
 which the translation often has there."""
+
+
+FAILURES = (FindingKind.ASSERT, FindingKind.OUTSIDE, FindingKind.LOOP)
+"""What a translation must not do where the original does not: `LOOP` is a step that is not positive."""
 
 
 class Verdict(StrEnum):
@@ -50,15 +59,34 @@ class Verdict(StrEnum):
     OUT_OF_TIME = "out of time"
 
 
+class Noticed(Struct, frozen=True):
+    """What a correct program does not do, in words; `side` is `original` or `translation`, `text_line` the line of the
+    operation in that side's disassembly, from 1 (0: unknown)."""
+
+    side: str
+    text: str
+    text_line: int
+
+
 class Simulation(Struct, frozen=True):
-    """`text` says for which launches the verdict holds, or what is wrong with which launch."""
+    """`text` says for which launches the verdict holds, or what is wrong with which launch. `noticed`: why the original
+    is undefined for a launch, what else its accesses are to be blamed for, and what access is the difference."""
 
     verdict: Verdict
     text: str
+    noticed: tuple[Noticed, ...] = ()
+
+
+Execute = Callable[..., RunResult]
+"""How an entry is run: `interpreter.run`, or what answers as it would."""
 
 
 class _Differs(Exception):
-    """The translation does something else than the original."""
+    """The translation does something else than the original; `text_line` of an access or assert that shows it."""
+
+    def __init__(self, message: str, text_line: int = 0) -> None:
+        super().__init__(message)
+        self.text_line = text_line
 
 
 class _Sides(Struct, frozen=True):
@@ -69,84 +97,143 @@ class _Sides(Struct, frozen=True):
     signature: Signature
     rust: RustEntry
     deadline: float
+    execute: Execute
     notes: dict[str, None] = field(default_factory=dict)
+    noticed: dict[tuple[str, FindingKind, int], Noticed] = field(default_factory=dict)
+
+    def notice(self, side: str, kind: FindingKind, text: str, text_line: int) -> None:
+        """Keeps the first of a kind at an operation."""
+        self.noticed.setdefault((side, kind, text_line), Noticed(side, text, text_line))
+
+    def undefined(self, text: str, text_line: int) -> None:
+        self.notice("original", FindingKind.OUTSIDE, text, text_line)
+
+    def original_on(self, case: Case) -> RunResult:
+        words = words_of(python_words(self.signature), case)
+        return self.run(self.original, words, case.grid, 1, Order.FORWARD)
 
     def run(
         self, entry: Entry, words: Sequence[Word], grid: tuple[int, int, int], seed: int, order: Order
     ) -> RunResult:
         left = self.deadline - time.monotonic()
-        return run(entry, words, grid, seed=seed, order=order, seconds=left)
+        return self.execute(entry, words, grid, seed=seed, order=order, seconds=left)
 
 
-def simulate(original: Entry, translation: Entry, signature: Signature, rust: RustEntry, seconds: float) -> Simulation:
-    """Compares both sides on the launches that `inputs.cases` makes, within `seconds`. The grid must be known."""
-    sides = _Sides(original, translation, signature, rust, time.monotonic() + seconds)
+def _quiet(text: str, text_line: int) -> None:
+    """Of launches that no proof is about."""
+
+
+def simulate(
+    original: Entry,
+    translation: Entry,
+    signature: Signature,
+    rust: RustEntry,
+    seconds: float,
+    *,
+    launches: Iterable[Case] | None = None,
+    execute: Execute = run,
+    seed: int = 0,
+) -> Simulation:
+    """Compares both sides on `launches`, by default those that `inputs.cases` makes from `seed`, for which the grid
+    must be known, within `seconds`."""
+    sides = _Sides(original, translation, signature, rust, time.monotonic() + seconds, execute)
+    grids = assumed_grid(original, signature, rust)
+    if launches is None:
+        launches = cases(signature, rust.hypotheses, tile_extents(original, signature), seed, grids)
+    fitter = Fitter(signature, rust.hypotheses, grids)
     agreed: list[str] = []
     undefined: list[str] = []
     exact = True
     place = "preparing inputs"
     try:
-        for case in cases(signature, rust.hypotheses, tile_extents(original, signature)):
+        for case in launches:
             place = describe(case)
-            equal = _compare_case(sides, case, place)
+            try:
+                fitting = fitter.fit(case, sides.original_on, sides.undefined if not case.against else _quiet)
+                equal = None
+                if fitting is not None:
+                    case, first = fitting
+                    place = describe(case)
+                    equal = _compare_case(sides, case, first, place)
+            except _Differs as difference:
+                if not case.against:
+                    raise
+                sides.notes[f"otherwise where `{case.against}` does not hold: {difference} ({place})"] = None
+                continue
             if equal is None:
-                undefined.append(place)
+                undefined += [] if case.against else [place]
             else:
                 agreed.append(place)
                 exact &= equal
     except Unsupported as error:
         return Simulation(Verdict.UNDECIDED, f"the simulator does not know {error}")
     except OutOfTime as error:
-        return Simulation(Verdict.OUT_OF_TIME, f"{error} ({place})")
+        if not agreed:
+            return Simulation(Verdict.OUT_OF_TIME, f"{error} ({place})", tuple(sides.noticed.values()))
+        sides.notes[f"not tried to the end within {seconds:g} s: {place}, and what would have followed"] = None
     except _Differs as difference:
-        return Simulation(Verdict.DIFFERS, f"{difference} ({place})")
+        if difference.text_line:
+            sides.notice("translation", FindingKind.OUTSIDE, str(difference), difference.text_line)
+        return Simulation(Verdict.DIFFERS, f"{difference} ({place})", tuple(sides.noticed.values()))
     if not agreed:
         why = f"the original is undefined for {'; '.join(undefined)}" if undefined else "no launch fits the hypotheses"
-        return Simulation(Verdict.UNDECIDED, why)
+        return Simulation(Verdict.UNDECIDED, why, tuple(sides.noticed.values()))
     lines = [f"{'bit-equal' if exact else 'equal within rounding of the reductions'} on {'; '.join(agreed)}"]
     lines += sides.notes
     lines += [f"left out, undefined in the original: {'; '.join(undefined)}"] if undefined else []
-    unread = facts_of(rust.hypotheses).open
+    facts = facts_of(rust.hypotheses)
+    if signature.grid is None and not facts.grid:
+        lines.append(
+            "the launch's grid is not known: one block a tile was tried; `grid=(...)` in a directive says more"
+        )
+    unread = facts.open
     lines += [f"assuming {'; '.join(unread)}"] if unread else []
-    return Simulation(Verdict.AGREED, "\n".join(lines))
+    return Simulation(Verdict.AGREED, "\n".join(lines), tuple(sides.noticed.values()))
 
 
-def _compare_case(sides: _Sides, case: Case, place: str) -> bool | None:
-    """Whether all arrays are bit-equal (False: equal within tolerance); None where the original is
-    undefined."""
+def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bool | None:
+    """Whether all arrays are bit-equal (False: equal within tolerance); None where the original is undefined.
+    `first`: what it does in the first of two orders."""
     python = words_of(python_words(sides.signature), case)
     try:
-        first = sides.run(sides.original, python, case.grid, 1, Order.FORWARD)
         again = () if first.repeatable else ((2, Order.FORWARD), (1, Order.REVERSED))
         others = [sides.run(sides.original, python, case.grid, seed, order) for seed, order in again]
-    except UndefinedBehaviour:
+    except UndefinedBehaviour as error:
+        if not case.against:
+            sides.undefined(str(error), error.text_line)
         return None
-    if any("wholly outside" in finding for finding in first.findings):
-        return None
+    for finding in () if case.against else first.findings:
+        sides.notice("original", finding.kind, finding.text, finding.text_line)
     exact = True
     grid = rust_grid(sides.rust.parameters, {name: a.shape for name, a in case.arrays.items()}, case.grid)
     words = words_of(rust_words(sides.rust), case)
     depth = reduction_depth(sides.original, sides.translation, case)
+    summed = updated_names(sides.original, sides.signature)
     for seed, order in ((3, Order.FORWARD), (4, Order.REVERSED)):
         try:
             result = sides.run(sides.translation, words, grid, seed, order)
         except UndefinedBehaviour as error:
-            raise _Differs(f"the translation leaves its array, {error}") from error
-        failed = [f for f in result.findings if f.startswith("assert failed") or "wholly outside" in f]
+            raise _Differs(f"the translation leaves its array, {error}", error.text_line) from error
+        failed = [f for f in result.findings if f.kind in FAILURES]
         if failed:
-            raise _Differs(f"{failed[0]} in the translation only")
+            raise _Differs(f"{failed[0].text} in the translation only", failed[0].text_line)
         for name, expected in first.arrays.items():
             if name not in result.arrays:
                 continue
             fixed = _determined(expected, [o.arrays[name] for o in others])
-            _note_gaps(name, case.arrays[name].size, first.written[name], fixed, place, sides.notes)
+            rounded = ~fixed & (_near(expected, [o.arrays[name] for o in others]) if name in summed else False)
+            _note_gaps(name, case.arrays[name].size, first.written[name], fixed | rounded, place, sides.notes)
             actual = result.arrays[name].reshape(expected.shape)
-            difference = _difference(expected, actual, fixed, depth)
+            difference = _worse(
+                _difference(expected, actual, fixed, depth), _difference(expected, actual, rounded, TERMS)
+            )
             if not difference.equal:
                 # Two fillings may make the same of a lane, above all where a softmax picks one of few rows.
                 more = [sides.run(sides.original, python, case.grid, more, Order.FORWARD) for more in MORE_SEEDS]
                 fixed &= _determined(expected, [o.arrays[name] for o in more])
-                difference = _difference(expected, actual, fixed, depth)
+                rounded &= _near(expected, [o.arrays[name] for o in more])
+                summing = _difference(expected, actual, rounded, TERMS)
+                difference = _worse(_difference(expected, actual, fixed, depth), summing)
             if not difference.equal:
                 raise _Differs(f"{name}{difference}")
             exact &= difference.bit_equal
@@ -175,6 +262,26 @@ def _determined(expected: Array, others: Sequence[Array]) -> Array:
     return fixed
 
 
+TERMS = 4096
+"""How many terms an element that atomics add to may have, for the tolerance of their order."""
+
+
+def _near(expected: Array, others: Sequence[Array]) -> Array:
+    """The elements that the order of the blocks changes by no more than the rounding of a sum."""
+    near: Array = np.full(expected.shape, is_float(expected.dtype))
+    if is_float(expected.dtype):
+        with np.errstate(all="ignore"):
+            wide = expected.astype(np.float64)
+            allowed = tolerance(expected.dtype, TERMS, np.abs(wide))
+            for other in others:
+                near &= np.abs(wide - other.astype(np.float64)) <= allowed
+    return near
+
+
+def _worse(one: Difference, other: Difference) -> Difference:
+    return one if not one.equal or (other.equal and not one.bit_equal) else other
+
+
 def _difference(expected: Array, actual: Array, fixed: Array, depth: int | None) -> Difference:
     return compare(expected, np.where(fixed, actual, expected).astype(expected.dtype), depth)
 
@@ -193,31 +300,3 @@ def reduction_depth(original: Entry, translation: Entry, case: Case) -> int | No
     if reductions(original) == reductions(translation):
         return None
     return max((math.prod(a.shape) for a in case.arrays.values()), default=1)
-
-
-def tile_extents(entry: Entry, signature: Signature) -> dict[str, int]:
-    """The largest tile along each extent symbol, from the partition views of an entry."""
-    arrays = {a.name: a.extents for a in signature.arguments if isinstance(a, ArrayArgument)}
-    words = python_words(signature)
-    origin: dict[int, str] = {
-        p.number: w.argument for p, w in zip(entry.parameters, words, strict=False) if w.role is Role.POINTER
-    }
-    found: dict[str, int] = {}
-    for operation in walk(entry.body):
-        source = next(iter(operation.operands), None)
-        if source is None or source.number not in origin:
-            continue
-        if operation.name in ("assume", "make_tensor_view", "make_partition_view"):
-            origin[operation.results[0].number] = origin[source.number]
-        if operation.name == "make_partition_view":
-            _note_tiles(operation.results[0], arrays.get(origin[source.number], ()), found)
-    return found
-
-
-def _note_tiles(view: Value, extents: tuple[str | int, ...], found: dict[str, int]) -> None:
-    if not isinstance(view.type, PartitionViewType) or len(view.type.dim_map) != len(extents):
-        return
-    for axis, tile in zip(view.type.dim_map, view.type.tile, strict=True):
-        extent = extents[axis]
-        if isinstance(extent, str):
-            found[extent] = max(found.get(extent, 1), tile)

@@ -106,7 +106,33 @@ COUNTERS = tuple(
         ),
         PROVED,
     )
-    for end in ("ct.num_tiles(x, axis=1, shape=(4, 8))", "ct.cdiv(x.shape[1], 8)", "min(n, 1)")
+    for end in ("ct.num_tiles(x, axis=1, shape=(4, 8))", "ct.cdiv(x.shape[1], 8)", "min(n, 1)", "n")
+)
+NEGATIVES = (
+    Row(
+        "emission negative numbers that come first",
+        file_of(
+            "x: i32[M, N], y: f32[M, N], f: f32, n: i32, grid=(M/4,)",
+            "x, y, f, n",
+            "i = ct.bid(0)\nv = ct.load(x, (i, 0), (4, 8)) + -3 * n\n"
+            "w = ct.load(x, (i, 0), (4, 8)).astype(ct.float32) - -0.0 * f\n"
+            "if -0.5 * f < -2.0:\n    w = w * (-2.0 / f) + ct.exp(-1.5 - f)\n"
+            "ct.store(y, (i, 0), v + w + (-2 - n))",
+        ),
+        PROVED,
+    ),
+    *(
+        Row(
+            f"emission remainder of a number by {divisor}",
+            file_of(
+                "y: f32[M, N], f: f32, grid=(M/4,)",
+                "y, f",
+                f"ct.store(y, (ct.bid(0), 0), ct.broadcast_to({value} % {divisor}, (4, 8)))",
+            ),
+            PROVED,
+        )
+        for value, divisor in (("ct.sin(f)", "-1.5"), ("f", "-1.5"), ("f", "2.5"), ("f", "-1e-42"))
+    ),
 )
 NAMES = (
     *(_named(k) for k in ("s1", "T", "exp", "loop", "vec", "Option", "f32", "load_first")),
@@ -129,4 +155,4 @@ TARGETS = (
     ),
 )
 
-ROWS = (*SCALARS, *LOOPS, *CARRIES, *ROUNDING, *PARTS, *HELD, *COUNTERS, *NAMES, *TARGETS)
+ROWS = (*SCALARS, *LOOPS, *CARRIES, *ROUNDING, *PARTS, *HELD, *COUNTERS, *NEGATIVES, *NAMES, *TARGETS)

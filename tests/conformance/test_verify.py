@@ -110,3 +110,42 @@ def test_many_kernels_are_type_checked_in_one_run(session: Session) -> None:
     assert good.rungs["type-checked"].status is RungStatus.PASSED, good.rungs["type-checked"].detail
     assert bad.rungs["type-checked"].status is RungStatus.FAILED
     assert bad.diagnostics[-1].code == "FT501"
+
+
+VARIANTS = '''import cuda.tile as ct
+import torch
+
+
+@ct.kernel
+def scaled(x, y, FACTOR: ct.Constant[float], TILE: ct.Constant[int]):
+    i = ct.bid(0)
+    t = ct.load(x, (i,), (TILE,))
+    if FACTOR != 1.0:
+        t = t * FACTOR
+    ct.store(y, (i,), t)
+
+
+def copy(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    ct.launch(torch.cuda.current_stream(), (ct.cdiv(x.shape[0], 128),), scaled, (x, y, 1.0, 128))
+    return y
+
+
+def double(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    ct.launch(torch.cuda.current_stream(), (ct.cdiv(x.shape[0], 256),), scaled, (x, y, 2.0, 256))
+    return y
+'''
+
+
+@pytest.mark.compilers
+def test_every_variant_of_a_kernel_is_proved_for_its_own_constants(session: Session) -> None:
+    """The launch sites give two structures: one without the multiplication. Each verdict says which it is of."""
+    document = Document(VARIANTS)
+    kernels = translate_document(document, Options()).kernels
+    reports = verify_kernels(document, kernels, ("proved",), session.toolchain, session=session)
+    details = [report.rungs["proved"].detail for report in reports]
+    assert all(report.rungs["proved"].status is RungStatus.PASSED for report in reports), details
+    for words in (("FACTOR=1.0", "TILE=128"), ("FACTOR=2.0", "TILE=256")):
+        (one,) = [text for text in details if all(word in text for word in words)]
+        assert "compiled for sm_90" in one and "extent" in one

@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, default=Path("build/fuzz"), help="folder for faults (%(default)s)")
     parser.add_argument("--log", type=Path, help="file that each batch adds a line to")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="processes (%(default)s)")
+    parser.add_argument("--tries", type=int, default=400, help="tries to make a fault shorter (%(default)s)")
     parser.add_argument("--seconds", type=float, help="begin no batch after this time")
     options = parser.parse_args(arguments)
     first, last = (int(part) for part in options.seeds.split(":"))
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.time()
     until = None if options.seconds is None else started + options.seconds
     tasks = [
-        Task(range(start, min(start + BATCH, last)), rungs, options.keep, until) for start in range(first, last, BATCH)
+        Task(range(start, min(start + BATCH, last)), rungs, options.keep, until, options.tries)
+        for start in range(first, last, BATCH)
     ]
     counts: Counter[Fate] = Counter()
     for done in _all(tasks, options.jobs):

@@ -22,12 +22,14 @@ KEPT_A_BATCH = 3
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Seeds to judge, unless it is later than `until` (seconds since the epoch) when their turn comes."""
+    """Seeds to judge, unless it is later than `until` (seconds since the epoch) when their turn comes.
+    Faults are made shorter in at most `tries` tries."""
 
     seeds: range
     rungs: Sequence[str]
     keep: Path
     until: float | None = None
+    tries: int = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def _keep(session: Session, task: Task, judgement: Judgement, *, short: bool) ->
     def shows(text: str) -> bool:
         return [j.fate for j in judge(session, HEAD + text, task.rungs)] == [judgement.fate]
 
-    text = minimise(kernel(seed), shows) if short else kernel(seed)
+    text = minimise(kernel(seed), shows, task.tries) if short else kernel(seed)
     task.keep.mkdir(parents=True, exist_ok=True)
     path = task.keep / f"{judgement.fate.name.lower()}_{seed}.py"
     detail = judgement.detail.replace("\n", "\n# ")

@@ -143,6 +143,29 @@ def test_a_missing_tool_is_a_broken_environment(
     assert "tools are missing" in captured.err
 
 
+def test_inputs_that_do_not_fit_are_wrong_use_and_lose_nothing(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = RungResult(RungStatus.SKIPPED, "inputs: y is missing: an array of f32[N]", broken=True)
+    use(monkeypatch, GOOD | {Rung.SIMULATED: refused})
+    (file.parent / "in.npz").write_bytes(b"")
+    assert main(["verify", f"{file}::good", "--inputs", str(file.parent / "in.npz")]) == 2
+    shown = capsys.readouterr()
+    assert "passed 2.3 s" in shown.out
+    assert shown.err.splitlines() == ["ferrotile: inputs: y is missing: an array of f32[N]"]
+
+
+def test_inputs_belong_to_one_kernel_and_are_there(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use(monkeypatch, GOOD)
+    assert main(["verify", f"{file}::good", "--inputs", str(file.parent / "none.npz")]) == 2
+    assert "none.npz: no such file" in capsys.readouterr().err
+    file.with_name("other.py").write_text(file.read_text())
+    assert main(["verify", str(file.parent), "--inputs", str(file)]) == 2
+    assert "--inputs is for one kernel: name it as FILE::KERNEL" in capsys.readouterr().err
+
+
 def test_unknown_kernel_is_wrong_use(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

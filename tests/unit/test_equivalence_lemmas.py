@@ -312,3 +312,33 @@ def test_what_depends_on_the_block_is_not_moved_to_another() -> None:
     python, rust = tiled(GROUPED + number, "%b"), tiled(ROW_MAJOR + number, "%b")
     assert not proof_of(python, rust, "x:M,N y:M,N", *GRID).equal
     assert proof_of(python, python, "x:M,N y:M,N", *GRID).equal
+
+
+def persistent(index: str, token: str, carried: str, number: str = "%v", last: str = "%total") -> str:
+    """The same by blocks that visit tiles v = bid.x, bid.x + grid.x, ... below the number of tiles."""
+    before, body = tiled(index.replace("%bx", number)).split(index.replace("%bx", number))
+    stored = body.replace("token = %t : tile<16x16xf32>", f"token = {token} : tile<16x16xf32>")
+    # Open lanes are other ones in every round; a schedule leaves no trace of the round.
+    padded = ("<tile=(16x16), ", "<tile=(16x16), padding_value = zero, ")
+    before = "\n".join(line.replace(*padded) if "%xp =" in line else line for line in before.split("\n"))
+    stored = "\n".join(line.replace(*padded) if "%xp[" in line else line for line in stored.split("\n"))
+    inner, end = stored.split("  return")
+    loop = f"""  %total = muli %rows, %cols : tile<i32>
+  %gx, %gy, %gz = get_num_tile_blocks : tile<i32>
+  %f = for %v in (%bx to {last}, step %gx) : tile<i32> iter_values(%w = %t) -> (token) {{
+{index.replace("%bx", number)}{inner}  continue {carried} : token
+  }}
+  return{end}"""
+    return before + loop
+
+
+def test_rounds_of_a_schedule_store_different_tiles() -> None:
+    """The Python orders its stores by a token, the Rust does not have to: each v comes once, and so each tile."""
+    python, rust = persistent(GROUPED, "%w", "%s"), persistent(ROW_MAJOR, "%t", "%w")
+    words, facts = "x:M,N y:M,N", (*GRID[:2], *GRID[3:])
+    proof = proof_of(python, rust, words, *facts)
+    assert proof.equal, proof.reason
+    missed = persistent(ROW_MAJOR.replace("divi %bx, %cols", "divi %bx, %rows"), "%t", "%w")
+    assert not proof_of(python, missed, words, *facts).equal
+    fewer = persistent(ROW_MAJOR, "%t", "%w", last="%rows")
+    assert not proof_of(python, fewer, words, *facts).equal

@@ -96,7 +96,7 @@ def test_an_unknown_operation_is_a_fault_with_its_name(simulator: Simulator) -> 
 def test_an_endless_kernel_runs_out_of_time(simulator: Simulator) -> None:
     found = simulator.simulate(ENDLESS, RUST, SIGNATURE, ENTRY, seconds=0.2)
     assert found.verdict == "out of time"
-    assert "N=1025" in found.text, "the launch is named"
+    assert "N=768" in found.text, "the launch is named"
 
 
 def test_a_worker_that_does_not_look_at_the_clock_is_killed(

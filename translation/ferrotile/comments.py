@@ -14,7 +14,7 @@ from ferrotile.passes.uses import walk
 from ferrotile.program.ir import Program
 from ferrotile.syntax.document import Comment, Document
 from ferrotile.syntax.module import FunctionSource, Module, parameters_of
-from ferrotile.syntax.parsed import key_of
+from ferrotile.syntax.parsed import key_of, nodes
 from ferrotile.syntax.span import Span
 
 _PRAGMA = re.compile(r"#\s*(noqa|type:\s*ignore|fmt:|ruff:|pylint:|mypy:|isort:|pragma:|ferrotile:)")
@@ -153,7 +153,7 @@ class _Place:
         """Whether code calls functions that left operations in the program: these are not inside its span."""
         if not self._called:
             return False
-        calls = (n for n in ast.walk(node) if isinstance(n, ast.Call))
+        calls = (n for n in nodes(node) if isinstance(n, ast.Call))
         return any(isinstance(c.func, ast.Name) and c.func.id in self._called for c in calls)
 
     def _next_statement(self, start: int) -> ast.stmt | None:

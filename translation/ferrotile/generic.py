@@ -8,7 +8,7 @@ instance, and the texts must be equal byte for byte. Whatever asks which type it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import cycle, islice
 from typing import TypeVar
 
@@ -39,16 +39,20 @@ def variables(signature: Signature) -> tuple[str, ...]:
 
 
 def generalise(
-    signature: Signature, translate: Callable[[Signature], tuple[str, Result] | None]
+    signature: Signature,
+    translate: Callable[[Signature], tuple[str, Result] | None],
+    meetings: Iterable[tuple[str, str]] = (),
 ) -> tuple[Signature, Result] | None:
     """The signature with type variables and its translation, or None where the kernel is not generic in them.
 
     `translate` gives a Rust text and anything beside it for one instance, None where it refuses; it may raise
-    `DTypeVariableError`."""
+    `DTypeVariableError`. `meetings` are pairs of arrays that are known to need one variable; others are found."""
     arrays = variables(signature)
     if not arrays:
         return None
     groups = {name: name for name in arrays}
+    for left, right in meetings:
+        groups = _joined(groups, groups[left], groups[right])
     for _ in arrays:
         try:
             return _attempt(signature, groups, translate)
@@ -57,8 +61,13 @@ def generalise(
                 return None
             names = _names(signature, groups)
             left, right = (next(g for g in names if names[g] == v.variable) for v in (met.left, met.right))
-            groups = {name: left if group == right else group for name, group in groups.items()}
+            groups = _joined(groups, left, right)
     return None
+
+
+def _joined(groups: Mapping[str, str], left: str, right: str) -> dict[str, str]:
+    """The groups with two of them made one."""
+    return {name: left if group == right else group for name, group in groups.items()}
 
 
 def _attempt(

@@ -191,7 +191,7 @@ def _one(
         if lowered.program is None or any(d.severity is Severity.ERROR for d in lowered.diagnostics):
             return start, None
         comments = comments_of(document, lowering.module, source, lowered.program)
-        generic = _generic(lowering, signature, options, comments, before)
+        generic = _generic(lowering, lowered, signature, options, comments, before)
         return generic or translate_program(lowered.program, signature, options, comments, start)
     except Exception:
         return replace(start, diagnostics=(*start.diagnostics, _internal(source.name_span))), None
@@ -199,12 +199,16 @@ def _one(
 
 def _generic(
     lowering: _Lowering,
+    concrete: Lowered,
     signature: Signature,
     options: Options,
     comments: Comments,
     start: KernelTranslation,
 ) -> tuple[KernelTranslation, Emitted] | None:
-    """The kernel with type parameters for arrays of unknown element type, where it is the same for all of them."""
+    """The kernel with type parameters for arrays of unknown element type, where it is the same for all of them;
+    `concrete` is its program for the types that are assumed."""
+    if concrete.specific:
+        return None
 
     named: frozenset[int] = frozenset()
 
@@ -224,7 +228,7 @@ def _generic(
         return text.text, (kernel, text)
 
     try:
-        found = generalise(signature, instance)
+        found = generalise(signature, instance, concrete.meetings)
     except Exception:
         # What fails only with a variable has its concrete form already.
         return None

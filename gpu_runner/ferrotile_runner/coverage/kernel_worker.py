@@ -71,7 +71,8 @@ class KernelWorker:
     ) -> tuple[Mapping[str, object], bool]:
         """A report whose `rung` was tried, and whether a tool was missing. Runs the kernel's part of the text."""
         known = None if types is None else [asdict(d) for d in types]
-        params = {**self._subject(text, index), "entry": entry, "rung": rung, "types": known}
+        of = {"entry": entry, "rung": rung, "types": known, "seconds": self._seconds}
+        params = {**self._subject(text, index), **of}
         found = self._call("climb", params)
         return read.mapping(found["report"]), found["broken"] is True
 

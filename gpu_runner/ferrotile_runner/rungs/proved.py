@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from ferrotile.signatures.model import (
     ArrayArgument,
@@ -16,6 +17,8 @@ from ferrotile.translation import Entry as RustEntry
 from msgspec.structs import replace
 
 from ferrotile_runner.launch_grid import grid_owner
+from ferrotile_runner.report import signature_text
+from ferrotile_runner.rungs.explanation import detail, explain
 from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject
 from ferrotile_runner.session import Session
 from ferrotile_runner.tileir.equivalence import prove
@@ -28,23 +31,37 @@ from ferrotile_runner.tileir.hypotheses import (
     parse,
 )
 
+ARRAYS = "arrays do not overlap, their extents and strides have 32 bits, the last stride is 1"
+"""What both compilers are told of every array."""
+
 
 def proved(session: Session, subject: Subject) -> str:
-    """Lists the hypotheses that the proof used. Raises RungFailure with the first difference."""
+    """Says what the proof is of: the entry, signature, constants and target, and under which hypotheses. Raises
+    RungFailure with the first difference."""
     signature, rust = subject.kernel.signature, subject.kernel.entry
     if signature is None or rust is None:
         raise RungSkipped("not translated")
-    original, translation = session.python_entry(subject), session.rust_entry(subject)
+    with ThreadPoolExecutor(1) as other:  # the two compilers are two processes
+        made = other.submit(session.rust_code, subject)
+        original = session.python_code(subject)
+    translation = made.result()
     facts, unread = hypotheses_of(signature, rust)
     facts = replace(facts, positive_extents=True, no_overflow=True)
-    proof = prove(original, translation, parameter_map(signature, rust), facts)
+    words = parameter_map(signature, rust)
+    proof = prove(original.entry, translation.entry, words, facts)
     if not proof.equal:
-        difference = str(proof.difference) if proof.difference is not None else proof.reason
-        without = f" (facts that the prover cannot read: {'; '.join(unread)})" if unread else ""
-        raise RungFailure("FT504", f"{difference}{without}", subject.kernel.name_span)
+        # Places cost reading time, so they are asked for only where there is something to show.
+        proof = prove(session.located(original), session.located(translation), words, facts)
+    if proof.difference is not None:
+        without = f"\nfacts that the prover cannot read: {'; '.join(unread)}" if unread else ""
+        difference, span = explain(subject, proof.difference)
+        raise RungFailure("FT504", f"{detail(difference, proof.difference)}{without}", span, difference)
     # What the Rust launch rests on belongs to the claim, even where the proof of one block needs none of it.
     assumed = tuple(dict.fromkeys((*proof.hypotheses_used, *rust.hypotheses)))
-    lines = [f"assuming {'; '.join(assumed)}"] if assumed else []
+    lines = [
+        f"of {rust.name} for {signature_text(signature)}, compiled for {session.compile_rust(subject).target}; {ARRAYS}"
+    ]
+    lines += [f"assuming {'; '.join(assumed)}"] if assumed else []
     lines += [f"by {'; '.join(proof.lemmas)}"] if proof.lemmas else []
     return "\n".join(lines)
 
@@ -144,7 +161,8 @@ def parameter_map(signature: Signature, rust: RustEntry) -> ParameterMap:
                 if there is not None and there.rank < len(extents):
                     merged = _merged(extents, len(extents) - there.rank)
                 mutable = there is not None and there.kind == "tensor_mut"
-                parameters.append(Array(name, extents, dtype.name, mutable, merged))
+                copy = next((p.name for p in rust.parameters if p.copy_of == name), None)
+                parameters.append(Array(name, extents, dtype.name, mutable, merged, copy))
             case ScalarArgument(name=name, extent=extent):
                 parameters.append(Scalar(name, None if extent is None else values.get(extent, extent)))
             case ConstantArgument():

@@ -14,9 +14,10 @@ from ferrotile.syntax.module import FunctionSource, Module
 from ferrotile.syntax.span import Span
 from ferrotile.translation import KernelTranslation
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile_runner.process import Ending, ProcessError
-from ferrotile_runner.report import RungResult, RungStatus
+from ferrotile_runner.report import Difference, RungResult, RungStatus
 
 
 class Subject(Struct, frozen=True):
@@ -46,9 +47,9 @@ class Outcome(Struct, frozen=True):
 class RungFailure(Exception):
     """A rung was tried and not reached, for a reason that has a place in the Python."""
 
-    def __init__(self, code: str, message: str, span: Span) -> None:
+    def __init__(self, code: str, message: str, span: Span, difference: Difference | None = None) -> None:
         super().__init__(message)
-        self.code, self.message, self.span = code, message, span
+        self.code, self.message, self.span, self.difference = code, message, span, difference
 
 
 class RungSkipped(Exception):
@@ -57,6 +58,10 @@ class RungSkipped(Exception):
 
 class ToolMissing(RungSkipped):
     """A rung cannot be tried on this machine."""
+
+
+class BadInputs(RungSkipped):
+    """A rung cannot be tried on the inputs that the user gives."""
 
 
 _ENDINGS = {
@@ -79,10 +84,12 @@ def attempt(rung: Callable[[], str], subject: Subject) -> Outcome:
     try:
         return Outcome(result(RungStatus.PASSED, rung()))
     except RungSkipped as skipped:
-        return Outcome(RungResult(RungStatus.SKIPPED, str(skipped), broken=isinstance(skipped, ToolMissing)))
+        broken = isinstance(skipped, ToolMissing | BadInputs)
+        return Outcome(RungResult(RungStatus.SKIPPED, str(skipped), broken=broken))
     except RungFailure as failure:
         found = diagnostic(failure.code, failure.message, failure.span)
-        return Outcome(result(RungStatus.FAILED, failure.message), (found,))
+        failed = replace(result(RungStatus.FAILED, failure.message), difference=failure.difference)
+        return Outcome(failed, (found,))
     except ProcessError as error:
         return Outcome(result(_ENDINGS[error.ending], str(error), error.ending is Ending.MISSING))
     except Exception as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ferrotile_runner.tileir import effects, exits
+from ferrotile_runner.tileir import effects, exits, shapes
 from ferrotile_runner.tileir.exits import FALLS, Choice, Leaf, Tree
 from ferrotile_runner.tileir.memory import Before
 from ferrotile_runner.tileir.model import Operation, TokenType
@@ -201,7 +201,12 @@ def _is_second(condition: Term, negated: Term) -> bool:
 
 
 def guarded(program: Program, guard: Term, effect: Term) -> Term:
-    """The effect where the condition holds."""
+    """The effect where the condition holds. A store through pointers of which no lane is masked in is none (C10)."""
+    rewriter = program.rewriter
     if effect.op == "guard":
-        guard, effect = program.rewriter.connective("andi", (guard, effect.args[0]), ()), effect.args[1]
+        guard, effect = rewriter.connective("andi", (guard, effect.args[0]), ()), effect.args[1]
+    if effect.is_op("store_ptr", "weak"):
+        base, offset, mask, value = effect.args
+        both = rewriter.connective("andi", (shapes.splat(rewriter, guard, mask.shape), mask), mask.shape)
+        return program.store.term("store_ptr", effect.data, (base, offset, both, value), (), "effect")
     return program.store.term("guard", (), (guard, effect), (), "effect")

@@ -78,8 +78,7 @@ def _note(
     program.trace.accesses.append(access)
     if token is not None:
         program.tokens[token.number] = before | {number}
-    if operation.location is not None:
-        program.trace.places.setdefault(value, operation.location)
+    program.trace.place(value, operation.location)
     if access.acquires or access.releases:
         for other in sorted(program.setting.shared - {base}, key=lambda term: term.number):
             write(program, other, program.store.term("fence", how, (value,), (), "effect"))
@@ -114,7 +113,8 @@ def _load_view(program: Program, operation: Operation) -> None:
     type_ = operation.results[0].type
     if not isinstance(type_, TileType) or not isinstance(type_.element, str):
         raise Unsupported("a load of no tile", operation.location)
-    now = state(program, view.base)
+    owner = view.base
+    view, now = _at_launch(program, view, operation)
     key = (view.key, index, now)
     if key in trace.paddings and trace.paddings[key] != view.padding:
         trace.paddings[key] = None
@@ -135,7 +135,26 @@ def _load_view(program: Program, operation: Operation) -> None:
     if by_pointer:
         parts = (view.base, memory.address(rewriter, view, index), memory.inside(rewriter, view, index))
         raw = program.store.term("masked", (), _squeezed(program, parts), (), "effect")
-    _note(program, operation, "load", view.base, raw, operation.results[1], view, index, by_pointer)
+    _note(program, operation, "load", owner, raw, operation.results[1], view, index, by_pointer)
+
+
+def _at_launch(program: Program, view: View, operation: Operation) -> tuple[View, Term]:
+    """What a load reads: the array as the writes so far left it; of a copy the array before the launch (M10)."""
+    copy = program.setting.copies.get(view.base)
+    if copy is None:
+        return view, state(program, view.base)
+    rank = len(view.extents)
+    if (*view.extents, *view.strides) != copy.words or value_of(view.shift) != 0:
+        raise Unsupported("a copy that is seen through another view than its array", operation.location)
+    program.store.use(copy.hypothesis)
+    extents, strides = copy.original_words[:rank], copy.original_words[rank:]
+    now = program.store.term("state", (), (), (), "state")
+    return replace(view, base=copy.original, extents=extents, strides=strides), now
+
+
+def _no_copy(program: Program, base: Term, operation: Operation) -> None:
+    if base in program.setting.copies:
+        raise Unsupported("an access of a copy that is no load of a tile", operation.location)
 
 
 def _undetermined(
@@ -150,6 +169,7 @@ def _undetermined(
 
 def _store_view(program: Program, operation: Operation) -> None:
     view, index = _where(program, operation)
+    _no_copy(program, view.base, operation)
     rewriter, store = program.rewriter, program.store
     value = shapes.reshape(rewriter, program.term(operation.one("value")), view.tile)
     kind = "store" if operation.name == "store_view_tko" else "atomic"
@@ -190,6 +210,7 @@ def pointer(program: Program, term: Term, operation: Operation) -> tuple[Term, T
 
 def _pointer(program: Program, operation: Operation) -> tuple[Term, Term]:
     base, offset = pointer(program, program.term(operation.one("pointer")), operation)
+    _no_copy(program, base, operation)
     program.trace.pointers.add(base)
     return base, offset
 

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ferrotile_runner.tileir import schedules
-from ferrotile_runner.tileir.graph import Merged, Program, Setting, tile_of
+from ferrotile_runner.tileir.graph import Copy, Merged, Program, Setting, tile_of
 from ferrotile_runner.tileir.hypotheses import (
     Apply,
     Array,
@@ -28,15 +28,18 @@ from ferrotile_runner.tileir.hypotheses import (
 )
 from ferrotile_runner.tileir.integers import Arithmetic, Facts
 from ferrotile_runner.tileir.model import Entry
-from ferrotile_runner.tileir.refinement import Difference, Sides, effects_differ, unmet
+from ferrotile_runner.tileir.refinement import Difference, Layout, Side, Sides, effects_differ, unmet
 from ferrotile_runner.tileir.simplify import Rewriter
-from ferrotile_runner.tileir.terms import Shape, Store, Term
+from ferrotile_runner.tileir.solver import Answer, Solver
+from ferrotile_runner.tileir.terms import Shape, Store, Term, is_integer
 from ferrotile_runner.tileir.trace import Fact, Unsupported
 from ferrotile_runner.tileir.words import show
 
 __all__ = ["Array", "Difference", "Hypotheses", "ParameterMap", "Proof", "Scalar", "parse", "prove"]
 
 MAX_ORDERS = 64
+MOST_REFUSED = 1
+"""How often the solver may fail to show an equality before it is asked for no more."""
 
 
 class Proof(Struct, frozen=True):
@@ -46,8 +49,9 @@ class Proof(Struct, frozen=True):
     hypotheses_used: tuple[str, ...]
     lemmas: tuple[str, ...]
     difference: Difference | None
+    """What differs, or what has no proof, with its places where the entries have some."""
     reason: str
-    """Why it is unproved: a construct without a rule, an unordered access, a check that is not implied."""
+    """The same as text: a difference, a construct without a rule, an unordered access, a check that is not implied."""
     terms: int
     ms: float
 
@@ -60,6 +64,8 @@ class Known(Struct, frozen=True):
     shared: frozenset[Term] = frozenset()
     orders: Mapping[int, int] = field(default_factory=dict)
     replaced: schedules.Scheduled | None = None
+    numbers: Mapping[Term, Term] = field(default_factory=dict)
+    """Numbers of the Rust that the solver found to be those of the Python."""
 
 
 class _Context:
@@ -70,6 +76,9 @@ class _Context:
         self.store = Store()
         self.facts = Facts(hypotheses.no_overflow, hypotheses.positive_extents, within=hypotheses.within)
         self.rewriter = Rewriter(self.store, Arithmetic(self.store, self.facts))
+        self.copies: dict[Term, Copy] = {}
+        self.solver = Solver(self.rewriter.integers)
+        self.refused = 0
         self.rust_blocks = {axis: self.block(axis) for axis in "xyz"}
         self.python_blocks = {axis: self.python_block(axis) for axis in "xyz"}
         self.rust_grids = {axis: self.store.term("grid", axis) for axis in "xyz"}
@@ -105,6 +114,7 @@ class _Context:
         return self.store.term("grid", f"python {axis}")
 
     def extent(self, symbol: str | int) -> Term:
+        symbol = self.hypotheses.symbol(symbol) if isinstance(symbol, str) and self.hypotheses.same else symbol
         known = self.hypotheses.extents.get(symbol) if isinstance(symbol, str) else symbol
         return self.store.term("param", ("dim", symbol)) if known is None else self.store.const(known)
 
@@ -165,10 +175,35 @@ class _Context:
             found += self.array_words(parameter.name, extents, tag)
             if rust and parameter.rust_is_mut:
                 found += [None] * (2 * len(extents))
+            if rust and parameter.copy is not None:
+                found.append(self.copy_of(parameter.name, parameter.copy, element))
+                found += self.array_words(parameter.copy, parameter.extents)
         if len(found) != len(entry.parameters):
             side = "Rust" if rust else "Python"
             raise Unsupported(f"the {side} entry has {len(entry.parameters)} words, {len(found)} were expected")
         return found
+
+    def layouts(self) -> dict[str, frozenset[Layout]]:
+        """Extents and strides of each array, as each side's launch gives them."""
+        found: dict[str, frozenset[Layout]] = {}
+        for parameter in self.parameters.parameters:
+            if isinstance(parameter, Array):
+                ways = [(parameter.name, parameter.extents, "")]
+                ways += [(parameter.name, parameter.rust_extents, ".merged")] if parameter.rust_extents else []
+                ways += [(parameter.copy, parameter.extents, "")] if parameter.copy is not None else []
+                words = [(self.array_words(name, extents, tag), len(extents)) for name, extents, tag in ways]
+                found[parameter.name] = frozenset((tuple(w[:rank]), tuple(w[rank:])) for w, rank in words)
+        return found
+
+    def copy_of(self, name: str, copy: str, element: str) -> Term:
+        """The pointer of a copy that the launcher made of an array."""
+        made = self.store.term("param", ("copy", name, copy), (), (), element)
+        original = self.store.term("param", ("array", name), (), (), element)
+        extents = next(p.extents for p in self.parameters.parameters if isinstance(p, Array) and p.name == name)
+        words, own = self.array_words(copy, extents), self.array_words(name, extents)
+        hypothesis = f"{copy} is a copy of {name} from before the launch"
+        self.copies[made] = Copy(original, tuple(words), tuple(own), hypothesis)
+        return made
 
     def merged(self, entry: Entry) -> dict[Term, Merged]:
         """Arrays that the Rust takes with merged leading axes: pointer -> the Rust's words."""
@@ -195,14 +230,15 @@ def prove(python: Entry, rust: Entry, parameters: ParameterMap, hypotheses: Hypo
     start = time.perf_counter()
     context = _Context(parameters, hypotheses)
     difference: Difference | None = None
-    reason = ""
     try:
-        difference, reason = _search(context, python, rust)
+        difference = _search(context, python, rust)
     except Unsupported as error:
-        where = f" at {error.location}" if error.location else ""
-        reason = f"{error.reason}{where}"
+        side = Side("", error.location)
+        python_side, rust_side = side if error.side == "Python" else None, side if error.side == "Rust" else None
+        place = f" (in the {error.side})" if error.side else ""
+        difference = Difference("", f"no rule: {error.reason}{place}", python_side, rust_side)
     except RecursionError:
-        reason = "terms too deep to compare"
+        difference = Difference("", "no rule: terms too deep to compare")
     used = context.store.used
     for symbol, extent in hypotheses.extents.items():
         used[f"{symbol} = {extent}"] = None
@@ -214,11 +250,11 @@ def prove(python: Entry, rust: Entry, parameters: ParameterMap, hypotheses: Hypo
     for axis in hypotheses.python_axes:
         used[f"python bid.{axis} = {show(context.python_blocks[axis])} of the Rust launch"] = None
     return Proof(
-        equal=difference is None and not reason,
+        equal=difference is None,
         hypotheses_used=tuple(used),
         lemmas=tuple(context.store.lemmas),
         difference=difference,
-        reason=reason,
+        reason="" if difference is None else str(difference),
         terms=len(context.store.table),
         ms=(time.perf_counter() - start) * 1e3,
     )
@@ -236,7 +272,7 @@ def _shared_extents(parameters: ParameterMap, hypotheses: Hypotheses) -> Iterabl
             yield f"extent {symbol} is equal in {', '.join(dict.fromkeys(names))}"
 
 
-def _search(context: _Context, python: Entry, rust: Entry) -> tuple[Difference | None, str]:
+def _search(context: _Context, python: Entry, rust: Entry) -> Difference | None:
     """Tries the orders of equal carried values until the graphs are equal."""
     first = _evaluate(context, python, rust, Known())
     traces = (first.python.trace, first.rust.trace)
@@ -244,25 +280,50 @@ def _search(context: _Context, python: Entry, rust: Entry) -> tuple[Difference |
     shared = frozenset(base for trace in traces for base, _ in trace.effects if base.op == "param")
     ties = sorted((loop, count) for loop, count in first.rust.trace.ties.items() if count > 1)
     choices = islice(product(*(range(count) for _, count in ties)), MAX_ORDERS)
-    context.store.used = {k: None for k in context.store.used if k.startswith("bid.")}
-    context.store.lemmas.clear()
+    # Without pointers and synchronising accesses nothing that the first evaluation found changes what it found.
+    is_final = not pointers and not any(a.acquires or a.releases for trace in traces for a in trace.accesses)
+    if not is_final:
+        context.store.used = {k: None for k in context.store.used if k.startswith("bid.")}
+        context.store.lemmas.clear()
     earliest: Difference | None = None
-    for choice in choices:
+    for number, choice in enumerate(choices):
         orders = {loop: pick for (loop, _), pick in zip(ties, choice, strict=True)}
         known = Known(pointers, shared, orders)
-        sides = _evaluate(context, python, rust, known)
+        sides = first if is_final and number == 0 else _evaluate(context, python, rust, known)
         difference = effects_differ(sides)
+        while difference is not None and (found := _same_number(context, sides, known.numbers)):
+            known = replace(known, numbers={**known.numbers, **found})
+            sides = _evaluate(context, python, rust, known)
+            difference = effects_differ(sides)
         if difference is None:
-            return None, unmet(context.rewriter, sides, shared)
+            return unmet(context.rewriter, sides, shared, context.solver)
         scheduled = schedules.same_tiles(context.rewriter, sides)
         if scheduled is not None:
             sides = _evaluate(context, python, rust, replace(known, replaced=scheduled))
             again = effects_differ(sides)
             if again is None and schedules.block_free(sides):
                 context.store.lemma(schedules.LEMMA)
-                return None, unmet(context.rewriter, sides, shared, scheduled_facts(context, scheduled))
+                return unmet(context.rewriter, sides, shared, context.solver, scheduled_facts(context, scheduled))
         earliest = earliest or difference
-    return earliest, "the values or effects differ"
+    return earliest
+
+
+def _same_number(context: _Context, sides: Sides, known: Mapping[Term, Term]) -> Mapping[Term, Term]:
+    """A number of the Rust and the one that the Python has in its place, where the solver shows that they are equal: of
+    the differing terms and those around them the innermost. Empty where there is none, or enough was asked."""
+    pair = sides.differing
+    if pair is None:
+        return {}
+    inner = [] if pair.python is None or pair.rust is None else [(pair.python, pair.rust)]
+    for python, rust in (*inner, *((step.python, step.rust) for step in reversed(pair.steps))):
+        if not is_integer(rust.element) or rust.shape or rust in known or rust.op == "const":
+            continue
+        if context.refused >= MOST_REFUSED:
+            return {}
+        if context.solver.equal(python, rust) is Answer.HOLDS:
+            return {rust: python}
+        context.refused += 1
+    return {}
 
 
 def scheduled_facts(context: _Context, scheduled: schedules.Scheduled) -> list[Fact]:
@@ -279,9 +340,10 @@ def _evaluate(context: _Context, python: Entry, rust: Entry, known: Known) -> Si
         by_pointer=known.pointers,
         shared=known.shared,
         orders=known.orders,
-        replaced=known.replaced.rust if known.replaced else {},
+        replaced={**known.numbers, **(known.replaced.rust if known.replaced else {})},
+        copies=context.copies,
     )
-    right = Program(rust, context.words(rust, rust=True), setting)
+    right = _program(context, rust, setting, "Rust")
     setting = Setting(
         context.rewriter,
         context.python_blocks,
@@ -292,4 +354,12 @@ def _evaluate(context: _Context, python: Entry, rust: Entry, known: Known) -> Si
         merged=context.merged(python),
         replaced=known.replaced.python if known.replaced else {},
     )
-    return Sides(Program(python, context.words(python, rust=False), setting), right)
+    return Sides(_program(context, python, setting, "Python"), right, layouts=context.layouts())
+
+
+def _program(context: _Context, entry: Entry, setting: Setting, side: str) -> Program:
+    try:
+        return Program(entry, context.words(entry, rust=side == "Rust"), setting)
+    except Unsupported as error:
+        error.side = side
+        raise

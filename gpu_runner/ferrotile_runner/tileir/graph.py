@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
@@ -13,6 +14,7 @@ from ferrotile_runner.tileir.memory import Before, LoopFrame, Marker, View, coun
 from ferrotile_runner.tileir.model import (
     Entry,
     GatherScatterViewType,
+    Location,
     Operation,
     PartitionViewType,
     PointerType,
@@ -30,8 +32,11 @@ from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Shape, Term, value_of
 from ferrotile_runner.tileir.trace import Obligation, PadKey, Path, Trace, Unsupported
 
+_BOUNDED = re.compile(r"bounded<(-?\d+|\?),(-?\d+|\?)>")
 _DEFAULT_ROUNDING = {"divi": "zero", "ftoi": "nearest_int_to_zero", "exp": "full", "tanh": "full"}
 """Nearest even elsewhere. `tileirdisasm` leaves the default out."""
+_MOVES = frozenset({"reshape", "broadcast", "permute"})
+"""Operations that are not where their value is computed."""
 _PLACED = frozenset({"value", "permutation", "identities", "rounding", "overflow"})
 """Attributes that `attributes` or the operation's own rule takes care of."""
 
@@ -41,6 +46,16 @@ class Merged(Struct, frozen=True):
 
     extents: tuple[Term, ...]
     strides: tuple[Term, ...]
+
+
+class Copy(Struct, frozen=True):
+    """A copy of an array, from before the launch: the array's pointer, the words of both (extents, then strides) and
+    what the launcher answers for."""
+
+    original: Term
+    words: tuple[Term, ...]
+    original_words: tuple[Term, ...]
+    hypothesis: str
 
 
 class Setting(Struct, frozen=True):
@@ -60,6 +75,8 @@ class Setting(Struct, frozen=True):
     merged: Mapping[Term, Merged] = field(default_factory=dict)
     replaced: Mapping[Term, Term] = field(default_factory=dict)
     """Index terms that are given fresh names (H8)."""
+    copies: Mapping[Term, Copy] = field(default_factory=dict)
+    """Pointers of copies."""
     shared: frozenset[Term] = frozenset()
     """Arrays that one of the programs writes: a synchronising access orders theirs (M9)."""
 
@@ -127,8 +144,19 @@ class Program:
     def bind(self, operation: Operation, value: Value, term: Term) -> None:
         term = self.setting.replaced.get(term, term)
         self.values[value.number] = term
-        if operation.location is not None:
-            self.trace.places.setdefault(term, operation.location)
+        if operation.location is not None and (operation.name not in _MOVES or not self.places_of(term)):
+            self.trace.place(term, operation.location)
+
+    def places_of(self, term: Term | None) -> tuple[Location, ...]:
+        """Where a term is computed; of one that was moved to another shape, where that it was made from is."""
+        seen = set[Term]()
+        while term is not None and term not in seen:
+            found = self.trace.places.get(term)
+            if found:
+                return tuple(found)
+            seen.add(term)
+            term = self.store.origins.get(term)
+        return ()
 
     def operation(self, operation: Operation) -> None:
         name = operation.name
@@ -143,7 +171,7 @@ class Program:
                 joined = (self.token(value) for value in operation.named.get("token", ()))
                 self.tokens[operation.results[0].number] = frozenset[int | Marker]().union(*joined)
             case Effect.ASSUME:
-                self.values[operation.results[0].number] = self.term(operation.one("source"))
+                self.assume(operation, self.term(operation.one("source")))
             case Effect.NONE:
                 self.pure(operation)
 
@@ -198,6 +226,25 @@ class Program:
     def partial(self, operation: Operation, divisor: Term) -> None:
         if not self.rewriter.integers.positive(divisor):
             self.oblige(self.store.term("nonzero", (), (divisor,), divisor.shape, "i1"), operation)
+
+    def assume(self, operation: Operation, source: Term) -> None:
+        """The result is the operand; what is said of it must hold, by itself or because the other program says so."""
+        self.values[operation.results[0].number] = source
+        said = operation.word("predicate")
+        if not self.within(source, said):
+            self.oblige(self.store.term("assumed", said, (source,), source.shape, "i1"), operation)
+
+    def within(self, source: Term, said: str) -> bool:
+        """Whether `bounded<low, high>` follows from what the number is."""
+        match = _BOUNDED.fullmatch(said.replace(" ", ""))
+        if match is None:
+            return False
+        low, high = (None if word == "?" else self.store.const(int(word), source.shape, source.element)
+                     for word in match.groups())  # fmt: skip
+        sides = [(low, source)] if low is not None else []
+        sides += [(source, high)] if high is not None else []
+        compare = self.rewriter.compare
+        return all(value_of(compare("less_than_or_equal signed", side, source.shape)) == 1 for side in sides)
 
     def oblige(self, term: Term, operation: Operation) -> None:
         """Notes what the operation is undefined without."""

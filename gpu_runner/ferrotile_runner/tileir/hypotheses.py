@@ -16,6 +16,8 @@ Texts that `parse` reads (block ids are the Rust launch's unless `python` is wri
     index arithmetic does not overflow
     out is contiguous                 over the axes that its Rust parameter merges
     x is accessed within its bounds   what `check_bounds=False` promises of every access of x
+    M = N                             two extents are equal
+    x_before is a copy of x from before the launch
 """
 
 from __future__ import annotations
@@ -71,20 +73,39 @@ class Hypotheses(Struct, frozen=True):
     contiguous: frozenset[str] = frozenset()
     within: frozenset[str] = frozenset()
     """Arrays that are accessed without bounds checks, and only within their extents."""
+    same: tuple[tuple[str, str], ...] = ()
+    """Extents that are equal."""
+    copies: Mapping[str, str] = field(default_factory=dict)
+    """Parameters of the Rust alone -> the array that they hold a copy of, made before the launch."""
     positive_extents: bool = False
     no_overflow: bool = False
+
+    def symbol(self, name: str) -> str:
+        """The name that stands for all extents that are known to equal this one."""
+        known = {name}
+        grown = True
+        while grown:
+            grown = False
+            for pair in self.same:
+                if known & set(pair) and not known >= set(pair):
+                    known |= set(pair)
+                    grown = True
+        fixed = [one for one in sorted(known) if one in self.extents]
+        return fixed[0] if fixed else min(known)
 
 
 class Array(Struct, frozen=True):
     """A parameter of `1 + 2 rank` words: pointer, extents, strides. `rust_is_mut`: `2 rank` more in the Rust.
 
-    `rust_extents` is given when the Rust view of it has merged leading axes (`contiguous`)."""
+    `rust_extents` is given when the Rust view of it has merged leading axes (`contiguous`), `copy` where the Rust has a
+    copy of the array, by that name, as the next parameter."""
 
     name: str
     extents: tuple[str | int, ...]
     dtype: str = "f32"
     rust_is_mut: bool = False
     rust_extents: tuple[str | int, ...] | None = None
+    copy: str | None = None
 
 
 class Scalar(Struct, frozen=True):
@@ -197,6 +218,10 @@ def _with(h: Hypotheses, text: str) -> Hypotheses:
         return replace(h, extent_leq=(*h.extent_leq, (match[1], int(match[2]))))
     if match := re.fullmatch(r"([A-Za-z_]\w*) <= (\d+)", text):
         return replace(h, at_most=(*h.at_most, (match[1], int(match[2]))))
+    if match := re.fullmatch(r"(\w+) is a copy of (\w+) from before the launch", text):
+        return replace(h, copies={**h.copies, match[1]: match[2]})
+    if match := re.fullmatch(r"([A-Za-z_]\w*) = ([A-Za-z_]\w*)", text):
+        return replace(h, same=(*h.same, (match[1], match[2])))
     if match := re.fullmatch(r"([A-Za-z_]\w*) = (\d+)", text):
         return replace(h, extents={**h.extents, match[1]: int(match[2])})
     raise HypothesisError(f"{text!r} states no fact that is known here")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
 from ferrotile_runner.tileir.memory import LoopFrame
 from ferrotile_runner.tileir.simplify import Rewriter
+from ferrotile_runner.tileir.solver import Answer, Solver
 from ferrotile_runner.tileir.terms import Term, subterms, value_of
 from ferrotile_runner.tileir.trace import Fact, Path, Summary
 
@@ -30,6 +31,10 @@ class Implication(Struct):
     rewriter: Rewriter
     own: Summaries
     others: Summaries
+    solver: Solver | None = None
+    """Asked for what the rules leave."""
+    answer: Answer | None = None
+    """What the solver said to the last condition that has no proof."""
     facts: dict[Term, list[Fact]] = field(default_factory=dict)
     bounds: dict[Term, list[Fact]] = field(default_factory=dict)
     """Upper limit -> facts `x < limit`."""
@@ -37,9 +42,11 @@ class Implication(Struct):
     ways: dict[Path, Path] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rewriter: Rewriter, facts: Sequence[Fact], own: Summaries, others: Summaries) -> Implication:
+    def of(
+        cls, rewriter: Rewriter, facts: Sequence[Fact], own: Summaries, others: Summaries, solver: Solver | None = None
+    ) -> Implication:
         """`own`, `others`: the loops of the program that the facts are of, and of the one that asks."""
-        made = cls(rewriter, own, others)
+        made = cls(rewriter, own, others, solver)
         for fact in facts:
             made.facts.setdefault(fact.condition, []).append(fact)
             if fact.condition.is_op("cmpi", "less_than"):
@@ -48,7 +55,21 @@ class Implication(Struct):
 
     def holds(self, condition: Term, path: Path, loops: tuple[LoopFrame, ...]) -> bool:
         """Whether `condition` must be true at a place reached by `path`, inside `loops`."""
-        return self._holds(condition, _Place(path, loops))
+        place, self.answer = _Place(path, loops), None
+        if self._holds(condition, place):
+            return True
+        if self.solver is None:
+            return False
+        self.answer = self.solver.implied(condition, self._facts_at(place))
+        return self.answer is Answer.HOLDS
+
+    def _facts_at(self, place: _Place) -> Iterator[Term]:
+        """What holds at a place: facts that apply there, and the way to it."""
+        for condition, found in self.facts.items():
+            if any(self._applies(fact, place) for fact in found):
+                yield condition
+        for condition, taken in self._known(place.path):
+            yield condition if taken else self.rewriter.negation(condition, condition.shape)
 
     def _holds(self, condition: Term, place: _Place) -> bool:
         known = value_of(condition)

@@ -77,6 +77,17 @@ def _value(bits: int, element: str) -> float:
     return float(np.asarray(bits, dtype=unsigned).view(dtype).astype(np.float64))
 
 
+def number(bits: int, element: str) -> str | None:
+    """A float constant in the fewest digits that say it; None for types that are not handled."""
+    if element not in _FLOATS:
+        return None
+    dtype, unsigned = _FLOATS[element]
+    value = np.asarray(bits, dtype=unsigned).view(dtype)
+    if element in {"f16", "f32", "f64", "tf32"}:
+        return str(value[()])
+    return str(float(value.astype(np.float64)))
+
+
 def recast(bits: int, source: str, target: str) -> int | None:
     """The same bits as a value of another type: a signed number for integers. None for other widths and for types of
     which not every pattern is a value."""

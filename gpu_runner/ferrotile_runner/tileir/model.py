@@ -76,6 +76,16 @@ class Location(Struct, frozen=True):
     file: str
     line: int
     column: int
+    caller: Location | None = None
+    """Of an operation of an inlined function: where that is called."""
+
+    @property
+    def entry(self) -> Location:
+        """The place in the entry of a Rust text. Its last caller is the entry point itself."""
+        at = self
+        while at.caller is not None and at.caller.caller is not None:
+            at = at.caller
+        return at
 
     def __str__(self) -> str:
         return f"{self.line}:{self.column}"

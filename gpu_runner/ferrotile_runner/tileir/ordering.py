@@ -9,8 +9,12 @@ from msgspec import Struct
 from ferrotile_runner.tileir.memory import Access, Before, Marker
 from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, value_of
-from ferrotile_runner.tileir.tile_maps import visits_once
+from ferrotile_runner.tileir.tile_maps import TILE, visits_once
 from ferrotile_runner.tileir.trace import Path
+
+_VARYING = frozenset(
+    {"fresh", "load", "load_ptr", "carry", "turn", "atomic", "for", "loop", "if", "entered", "undetermined"}
+)
 
 
 class Conflict(Struct, frozen=True):
@@ -51,6 +55,7 @@ def conflicts(
                 if not ordered and same:
                     outer = frozenset(f.induction for f in later.loops[: later.loops.index(frame)])
                     ordered = _own_tile(rewriter, earlier, later, frame.induction, outer)
+                    ordered = ordered or _apart(rewriter, earlier, later, outer)
                 yield Conflict(earlier, later, True, ordered)
 
 
@@ -76,6 +81,8 @@ def _own_tile(rewriter: Rewriter, a: Access, b: Access, induction: Term, outer: 
         return False
     if not a.view.is_partition or induction.op != "iv":
         return False
+    if {place.data for place in a.index if place.op == "fresh"} == set(TILE):
+        return True  # the index is one to one in the variable of the only loop around the store (H8)
     integers = rewriter.integers
     for place in a.index:
         p = integers.polynomial(place)
@@ -86,11 +93,23 @@ def _own_tile(rewriter: Rewriter, a: Access, b: Access, induction: Term, outer: 
     return visits_once(rewriter, a, induction, lambda atom: _varies(atom, outer))
 
 
+def _apart(rewriter: Rewriter, a: Access, b: Access, outer: frozenset[Term]) -> bool:
+    """Tiles of one partition that differ on some axis in any two rounds: their numbers there are the same in each."""
+    if a.view is None or b.view is None or a.view.key != b.view.key or not a.view.is_partition:
+        return False
+    integers = rewriter.integers
+    for x, y in zip(a.index, b.index, strict=True):
+        atoms = integers.polynomial_atoms(x) | integers.polynomial_atoms(y)
+        if value_of(integers.subtract(x, y)) and not any(_varies(atom, outer) for atom in atoms):
+            return True
+    return False
+
+
 def _varies(atom: Term, outer: frozenset[Term]) -> bool:
     """Whether the atom may change between rounds: all but loop variables of loops further out may."""
     if atom.op == "iv":
         return atom not in outer
-    if atom.op in {"load", "load_ptr", "carry", "turn", "atomic", "for", "loop", "if", "entered", "undetermined"}:
+    if atom.op in _VARYING:
         return True
     return any(_varies(arg, outer) for arg in atom.args)
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from ferrotile_runner.tileir.heads import Head, Scope
 from ferrotile_runner.tileir.model import Entry, Location, Module, Operation, Region, Type, Value
 from ferrotile_runner.tileir.operations import TABLE, Specification
@@ -64,8 +66,11 @@ def _locations(lines: list[str], start: int) -> Mapping[str, Location]:
         place = _FILE_LOCATION.search(body)
         location = Location(place[1], int(place[2]), int(place[3])) if place else None
         if location is None and depth < 8:
-            inner = (resolve(reference, depth + 1) for reference in _REFERENCE.findall(body))
-            location = next((item for item in inner if item is not None), None)
+            inner = [resolve(reference, depth + 1) for reference in _REFERENCE.findall(body)]
+            known = [item for item in inner if item is not None]
+            location = known[0] if known else None
+            if body.startswith("loc(callsite(") and len(known) == 2 and len(inner) == 2:
+                location = _called(known[0], known[1])
         if location is not None:
             found[name] = location
         return location
@@ -73,6 +78,12 @@ def _locations(lines: list[str], start: int) -> Mapping[str, Location]:
     for name in definitions:
         resolve(name)
     return MappingProxyType(found)
+
+
+def _called(place: Location, caller: Location) -> Location:
+    """A place of a function that is called at another one."""
+    inner = caller if place.caller is None else _called(place.caller, caller)
+    return replace(place, caller=inner)
 
 
 class _EntryReader:

@@ -47,12 +47,14 @@ def reduction(program: Program, operation: Operation) -> None:
             data = (0, *data[1:])
             scanned = store.term("scan", data, (*first, *body), first[0].shape, operand.element)
             scanned = combining.extreme(rewriter, scanned)
+            program.trace.place(scanned, operation.location)
             back = tuple(order.index(axis) for axis in range(len(order)))
             made = shapes.permute(rewriter, scanned, back)
             program.bind(operation, result, shapes.reshape(rewriter, made, result.type.shape))
             continue
         made = store.term(operation.name, data, (*flat, *body), squeeze(result.type.shape), operand.element)
         made = argmax.of_pair(rewriter, made) or combining.extreme(rewriter, made)
+        program.trace.place(made, operation.location)
         program.bind(operation, result, shapes.reshape(rewriter, made, result.type.shape))
 
 

@@ -16,7 +16,7 @@ from ferrotile_runner.tileir.memory import Access, count
 from ferrotile_runner.tileir.refinement import Sides
 from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, subterms, value_of
-from ferrotile_runner.tileir.tile_maps import is_bijection
+from ferrotile_runner.tileir.tile_maps import TILE, is_bijection
 from ferrotile_runner.tileir.trace import Trace
 
 LEMMA = "H8: both programs visit each tile once, in another order"
@@ -48,7 +48,7 @@ def same_tiles(rewriter: Rewriter, sides: Sides) -> Scheduled | None:
         grid.append((rows, columns))
     if grid[0] != grid[1]:
         return None
-    names = tuple(rewriter.store.term("fresh", axis) for axis in ("row", "column"))
+    names = tuple(rewriter.store.term("fresh", axis) for axis in TILE)
     python, rust = (dict(zip(pair, names, strict=True)) for pair in found)
     return Scheduled(python, rust, dict(zip(names, grid[0], strict=True)))
 

@@ -37,6 +37,12 @@ def sink(rules: Rules, term: Term, shape: Shape, axes: Axes) -> Term:
     """`term` seen with `shape`; `axes[i]` is the non-unit axis of `term` behind non-unit axis i of the result."""
     if shape == term.shape and axes == tuple(range(len(axes))):
         return term
+    made = _sunk(rules, term, shape, axes)
+    rules.store.origins.setdefault(made, term)
+    return made
+
+
+def _sunk(rules: Rules, term: Term, shape: Shape, axes: Axes) -> Term:
     store = rules.store
     known = value_of(term)
     if known is not None:

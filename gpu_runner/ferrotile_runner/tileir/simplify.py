@@ -5,9 +5,9 @@ Floats are never re-associated, commuted, fused or split: only their conversions
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from ferrotile_runner.tileir import argmax, combining, conversions, shapes, widths
+from ferrotile_runner.tileir import argmax, branch_facts, combining, conversions, shapes, widths
 from ferrotile_runner.tileir.integers import Arithmetic
 from ferrotile_runner.tileir.polynomials import decode, monomial, without
 from ferrotile_runner.tileir.terms import Shape, Store, Term, is_integer, value_of, wrap
@@ -28,6 +28,9 @@ class Rewriter(Struct):
 
     store: Store
     integers: Arithmetic
+    clamps: list[branch_facts.Clamp] = field(default_factory=list)
+    bounded: set[Term] = field(default_factory=set)
+    """Scalar minima that were looked at for `clamps`."""
 
     def make(self, op: str, data: str, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
         """`data`: the operation's attributes as words, `signed rounding<zero>`."""
@@ -139,7 +142,12 @@ class Rewriter(Struct):
                 return known if op == "mini" else other
             if limit != 1 and self.integers.is_no_more(other, known):  # min(a mod c, 1) belongs to `cdiv`
                 return other if op == "mini" else known
-        return self.store.term(op, "", by_number(args), shape, element)
+        made = self.store.term(op, "", by_number(args), shape, element)
+        if op == "mini" and not shape and made not in self.bounded:
+            self.bounded.add(made)
+            clamp = branch_facts.clamp_of(self, made)
+            self.clamps += [] if clamp is None else [clamp]
+        return made
 
     # comparison
 
@@ -186,9 +194,13 @@ class Rewriter(Struct):
             return True
         if predicate == "less_than" and x == 0 and self.integers.positive(b):
             return True
-        if predicate == "less_than" and y is not None and self.integers.nonnegative(a):
+        if predicate == "less_than" and x is not None and x < 0 and self.integers.nonnegative(b):
+            return True
+        if predicate in {"equal", "not_equal"} and (self.decided("less_than", a, b) or self.decided("less_than", b, a)):
+            return predicate == "not_equal"
+        if y is not None and predicate in {"less_than", "less_than_or_equal"} and self.integers.nonnegative(a):
             top = self.integers.maximum(a)
-            if top is not None and top < y:
+            if top is not None and (top < y or (top == y and predicate == "less_than_or_equal")):
                 return True
         known = self.integers.of_variable(predicate, a, b)
         if known is not None:
@@ -257,7 +269,11 @@ class Rewriter(Struct):
         flat = [one for part in parts.values() for one in (part.args if part.op == op else (part,))]
         if any(value_of(one) == 1 - unit or self.negation(one, shape) in flat for one in flat):
             return self.store.const(1 - unit, shape, "i1")
-        ordered = by_number(tuple({one.number: one for one in flat if value_of(one) is None}.values()))
+        found = {one.number: one for one in flat if value_of(one) is None}
+        if op == "andi" and len(found) > 1:
+            implied = [n for n, one in found.items() if branch_facts.implied(self, one, found.values())]
+            found = {n: one for n, one in found.items() if n not in implied}
+        ordered = by_number(tuple(found.values()))
         if not ordered:
             return self.store.const(unit, shape, "i1")
         return ordered[0] if len(ordered) == 1 else self.store.term(op, "", ordered, shape, "i1")
@@ -306,7 +322,7 @@ class Rewriter(Struct):
             return a if known else b
         if a is b:
             return a
-        a = self.under(a, c)
+        a = branch_facts.under(self, a, c)
         if a.op == "select" and a.args[0] is c:
             a = a.args[1]
         if b.op == "select" and b.args[0] is c:
@@ -318,36 +334,8 @@ class Rewriter(Struct):
             return self.select((both, a.args[1], b), shape, element)
         if element == "i32" and (index := argmax.of_select(self, (c, a, b))) is not None:
             return index
-        return self.store.term("select", "", (c, a, b), shape, element)
-
-    def under(self, a: Term, condition: Term) -> Term:
-        """`a` where `condition` holds: x < v makes min(x, v - 1) x, and 0 <= x makes max(x, 0) x."""
-        lanes: dict[Term, Term] = {}
-        whole: dict[Term, Term] = {}
-        for fact in condition.args if condition.op == "andi" else (condition,):
-            if fact.op != "cmpi" or "unsigned" in str(fact.data):
-                continue
-            x, y = fact.args
-            for small, large in self.scalars(x, y):
-                facts = lanes if small is x and small.shape else whole
-                if fact.data == "less_than":
-                    one = self.store.const(1, large.shape, large.element)
-                    last = self.integers.subtract(large, one)
-                    facts[self.extremum("mini", (small, last), small.shape, small.element)] = small
-                elif fact.data == "less_than_or_equal" and value_of(small) == 0:
-                    facts[self.extremum("maxi", (small, large), large.shape, large.element)] = large
-        for facts, deep in ((whole, True), (lanes, False)):
-            kept = {old: new for old, new in facts.items() if old is not new and old.op in {"mini", "maxi"}}
-            a = self.rebuild(a, kept, deep) if kept else a
-        return a
-
-    def scalars(self, x: Term, y: Term) -> list[tuple[Term, Term]]:
-        """The compared pair, and the scalars that it holds on every lane."""
-        small, large = shapes.unsplat(self, x), shapes.unsplat(self, y)
-        found = [(x, y)]
-        if small is not None and large is not None and small is not x:
-            found.append((small, large))
-        return found
+        arms = (c, a, b) if element == "i1" else branch_facts.oriented(self, c, a, b)
+        return self.store.term("select", "", arms, shape, element)
 
     def rebuild(self, term: Term, replace: dict[Term, Term], deep: bool, memo: dict[Term, Term] | None = None) -> Term:
         """`term` with some sub-terms exchanged, simplified again.

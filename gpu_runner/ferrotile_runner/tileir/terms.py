@@ -37,6 +37,8 @@ class Store(Struct):
     table: dict[tuple[str, Hashable, tuple[int, ...], Shape, str], Term] = field(default_factory=dict)
     used: dict[str, None] = field(default_factory=dict)
     lemmas: dict[str, None] = field(default_factory=dict)
+    origins: dict[Term, Term] = field(default_factory=dict)
+    """A term that was moved to another shape -> what it was before: for messages only."""
 
     def term(
         self, op: str, data: Hashable = (), args: tuple[Term, ...] = (), shape: Shape = (), element: str = "i32"

@@ -9,6 +9,9 @@ from ferrotile_runner.tileir.memory import Access, count
 from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.terms import Term, subterms, value_of
 
+TILE = ("row", "column")
+"""The fresh names that stand for the tile of a schedule (H8)."""
+
 
 def visits_once(rewriter: Rewriter, access: Access, induction: Term, varies: Callable[[Term], bool]) -> bool:
     """Whether each round of the loop accesses another tile: the index determines the loop's variable (M7). `varies`

@@ -18,6 +18,8 @@ class Unsupported(Exception):
         super().__init__(reason)
         self.reason = reason
         self.location = location
+        self.side = ""
+        """`Python` or `Rust`, once it is known."""
 
 
 class Assertion(Struct, frozen=True):
@@ -85,11 +87,17 @@ class Trace(Struct):
     loaded: dict[Term, Loaded] = field(default_factory=dict)
     slices: dict[Term, set[Term]] = field(default_factory=dict)
     """A loaded tile -> the finer loads that slices of it are."""
-    places: dict[Term, Location] = field(default_factory=dict)
+    places: dict[Term, dict[Location, None]] = field(default_factory=dict)
+    """Where a term is computed; in several places, if the program does so."""
     pointers: set[Term] = field(default_factory=set)
     loop_count: int = 0
     ties: dict[int, int] = field(default_factory=dict)
     """Loop -> number of orders of its carried values that its sorting leaves open."""
+
+    def place(self, term: Term, location: Location | None) -> None:
+        """Notes where a term is computed."""
+        if location is not None:
+            self.places.setdefault(term, {})[location] = None
 
     def mark(self) -> tuple[int, ...]:
         lists = (self.effects, self.accesses, self.assertions, self.obligations, self.facts)

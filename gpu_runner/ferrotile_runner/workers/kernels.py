@@ -4,8 +4,9 @@
 - `kernels` {text} -> {kernels: [{name, line}], problems: [message]}
 - `translate` {text, file, path, index, options} -> {entries: [{report, rust}]}, a report being `kernels[i]` of the
   schema
-- `climb` {text, file, path, index, options, entry, rung, types} -> {report, broken}; `types` has rustc's errors about
-  the entry where they are known, else null. Runs the compilers, and the kernel's part of the file in one of them.
+- `climb` {text, file, path, index, options, entry, rung, types, seconds} -> {report, broken}; `types` has rustc's
+  errors about the entry where they are known, else null; `seconds` is the caller's patience. Runs the compilers, and
+  the kernel's part of the file in one of them.
 
 `index` counts the text's kernels; `path` is where the text lies among the files of its project, or empty. Compilers
 stay warm. Whoever waits too long for an answer kills this process.
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from ferrotile_runner.project import Projects
     from ferrotile_runner.session import Session
 
+SIMULATION_SHARE = 0.7
+"""Of the time for a kernel on a rung."""
 INTERNAL_ERROR = -32603
 
 
@@ -121,13 +124,14 @@ class Worker:
         self, document: Document, index: int, options: Options, file: str, path: str, params: Mapping[str, object]
     ) -> dict[str, object]:
         from ferrotile_runner.report import kernel_json
-        from ferrotile_runner.session import Session
+        from ferrotile_runner.session import InputOptions, Session
         from ferrotile_runner.toolchain import locate
         from ferrotile_runner.typecheck import RustDiagnostic
         from ferrotile_runner.verify import verify_kernel
 
         if self._session is None:
-            self._session = Session(locate())
+            # Compilers need their part of the time as well.
+            self._session = Session(locate(), InputOptions(seconds=float(str(params["seconds"])) * SIMULATION_SHARE))
         session, entry, rung, types = self._session, params["entry"], str(params["rung"]), params["types"]
         assert isinstance(entry, int)
         translated = self._entries(document, index, options, path)

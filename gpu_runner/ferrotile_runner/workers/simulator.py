@@ -1,9 +1,11 @@
 """Runs both sides of kernels in the interpreter; a program: `simulator.py ROOT...`, one JSON-RPC 2.0 object a line on
 stdin, one answer a line on stdout. The packages of ferrotile are imported from the ROOT folders.
 
-`simulate` {original: {text, entry}, translation: {text, entry}, subject, seconds} -> {verdict, text, ms}. The texts
-are disassembled Tile IR; `subject` is the base64 of a pickled (Signature, Entry of the Rust), made by the parent.
-Arrays are made here and never travel. Running out of memory is an error answer, unless the system is faster.
+`simulate` {original: {text, entry}, translation: {text, entry}, subject, seconds, seed, inputs} -> {verdict, text,
+noticed, ms}, where `noticed` holds [side, text, line of the disassembly]. The texts are disassembled Tile IR; `subject`
+is the base64 of a pickled (Signature, Entry of the Rust), made by the parent. Arrays are made here from `seed`, or read
+here from the files `inputs` (none: made). They never travel. Running out of memory is an error answer, unless the
+system is faster; so are inputs that do not fit.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ferrotile_runner.tileir.model import Entry
 
 OUT_OF_MEMORY = -32001
+BAD_INPUTS = -32002
 INTERNAL_ERROR = -32603
 
 
@@ -34,23 +38,35 @@ def entry_of(side: object) -> Entry:
 
 
 def simulate(params: Mapping[str, object]) -> dict[str, object]:
+    from ferrotile_runner.entry_arrays import written_names
+    from ferrotile_runner.given_inputs import case_of, read_npz
+    from ferrotile_runner.launch_facts import facts_of
     from ferrotile_runner.simulation import simulate as run
 
     started = time.perf_counter()
     signature, rust = pickle.loads(base64.b64decode(str(params["subject"])))
-    seconds = params["seconds"]
-    assert isinstance(seconds, int | float)
-    found = run(entry_of(params["original"]), entry_of(params["translation"]), signature, rust, seconds)
+    seconds, seed, inputs = params["seconds"], params["seed"], params["inputs"]
+    assert isinstance(seconds, int | float) and isinstance(seed, int) and isinstance(inputs, list)
+    facts = facts_of(rust.hypotheses)
+    original, translation = entry_of(params["original"]), entry_of(params["translation"])
+    written = written_names(original, signature)
+    given = [case_of(Path(path).name, read_npz(Path(path)), signature, facts, written) for path in inputs]
+    found = run(original, translation, signature, rust, seconds, launches=given or None, seed=seed)
     ms = (time.perf_counter() - started) * 1e3
-    return {"verdict": found.verdict.value, "text": found.text, "ms": ms}
+    noticed = [[one.side, one.text, one.text_line] for one in found.noticed]
+    return {"verdict": found.verdict.value, "text": found.text, "noticed": noticed, "ms": ms}
 
 
 def answer(request: Mapping[str, object]) -> dict[str, object]:
     reply: dict[str, object] = {"jsonrpc": "2.0", "id": request.get("id")}
     params = request.get("params")
+    from ferrotile_runner.input_error import InputError
+
     try:
         assert request.get("method") == "simulate" and isinstance(params, dict)
         reply["result"] = simulate(params)
+    except InputError as error:
+        reply["error"] = {"code": BAD_INPUTS, "message": str(error)}
     except MemoryError:
         reply["error"] = {"code": OUT_OF_MEMORY, "message": "out of memory"}
     except Exception as error:

@@ -28,6 +28,9 @@ class Arguments(Struct, frozen=True):
     jobs: int = 0
     seconds: float = 0.0
     fresh: bool = False
+    inputs: str | None = None
+    seed: int = 0
+    trust: bool = False
     verbose: bool = False
 
 
@@ -66,6 +69,12 @@ def _translation_options(parser: argparse.ArgumentParser, unsafe: tuple[str, ...
     parser.add_argument("--checks", choices=("free", "keep"), default="free", help="keep bounds checks that cost time")
 
 
+def _input_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--inputs", metavar="FILE.npz", help="simulate on these arrays and numbers, by parameter name")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the inputs that are made (default 0)")
+    parser.add_argument("--trust", action="store_true", help="run the function of `# ferrotile: inputs=FUNCTION`")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of `ferrotile`."""
     parser = argparse.ArgumentParser(
@@ -91,12 +100,14 @@ def build_parser() -> argparse.ArgumentParser:
     verify.add_argument("paths", nargs="+", metavar="PATH[::KERNEL]")
     verify.add_argument("--rungs", type=_rungs, default=(), metavar="RUNG,...", help="only these rungs")
     verify.add_argument("--format", choices=("text", "json"), default="text")
+    _input_options(verify)
     _translation_options(verify)
 
     run = commands.add_parser("run", help="run a kernel and its translation on the same inputs")
     run.add_argument("paths", nargs=1, metavar="FILE[::KERNEL]")
     run.add_argument("--backend", choices=("simulate",), default="simulate")
     run.add_argument("--format", choices=("text", "json"), default="text")
+    _input_options(run)
     _translation_options(run)
 
     coverage = commands.add_parser("coverage", help="how many kernels get how far, and why not further")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from ferrotile_runner.session import Session
+from ferrotile_runner.session import InputOptions, Session
 from ferrotile_runner.toolchain import locate
 from ferrotile_runner.verify import Work, verify_files
 
@@ -13,7 +14,7 @@ from ferrotile_server.application import DEFAULT_RUNGS
 from ferrotile_server.cli import json_output
 from ferrotile_server.cli.arguments import Arguments
 from ferrotile_server.cli.output import plural, stdout_style
-from ferrotile_server.cli.paths import Source, read_sources
+from ferrotile_server.cli.paths import PathError, Source, read_sources
 from ferrotile_server.cli.progress import Progress
 from ferrotile_server.cli.rung_table import Row, print_rungs, rungs_of
 from ferrotile_server.cli.translating import application, translate_sources
@@ -27,19 +28,38 @@ def verify_sources(sources: Sequence[Source], arguments: Arguments) -> tuple[Row
         Work(one.analysis.document, one.kernels, one.source.name, one.analysis.translation.module)
         for one in translate_sources(core, sources)
     ]
+    inputs = _inputs(arguments, files)
     rungs = arguments.rungs or DEFAULT_RUNGS
     rows: list[Row] = []
-    with Session(locate()) as session, Progress(sum(len(one.kernels) for one in files)) as progress:
+    with Session(locate(), inputs) as session, Progress(sum(len(one.kernels) for one in files)) as progress:
         for report in verify_files(files, rungs, session, progress.step, target=arguments.target):
             rows.append(Row(report.file, report))
             progress.finish_one()
     return tuple(rows)
 
 
+def _inputs(arguments: Arguments, files: Sequence[Work]) -> InputOptions:
+    """Raises `PathError` for a file of inputs that is not there, or that does not say whose it is."""
+    if arguments.inputs is None:
+        return InputOptions(arguments.seed, None, arguments.trust)
+    names = {kernel.name for one in files for kernel in one.kernels}
+    if len(names) > 1 or len(files) > 1:
+        raise PathError(f"--inputs is for one kernel: name it as FILE::KERNEL ({plural(len(names), 'kernel')} here)")
+    path = Path(arguments.inputs)
+    if not path.is_file():
+        raise PathError(f"{arguments.inputs}: no such file")
+    return InputOptions(arguments.seed, path.absolute(), arguments.trust)
+
+
 def exit_code(rows: Sequence[Row]) -> int:
-    """2 where this machine lacks what a rung needs, else 1 where a rung failed."""
-    if any(result.broken for row in rows for result in row.report.rungs.values()):
+    """2 where this machine lacks what a rung needs or inputs do not fit, else 1 where a rung failed."""
+    broken = [result.detail for row in rows for result in row.report.rungs.values() if result.broken]
+    unfit = [detail for detail in broken if detail.startswith("inputs: ")]
+    if len(unfit) < len(broken):
         print("ferrotile: tools are missing, so rungs were skipped; see `ferrotile doctor`", file=sys.stderr)
+    for detail in dict.fromkeys(unfit):
+        print(f"ferrotile: {detail}", file=sys.stderr)
+    if broken:
         return 2
     return 1 if any(row.report.failed for row in rows) else 0
 

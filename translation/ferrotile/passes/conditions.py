@@ -27,7 +27,7 @@ def drop_known_conditions(program: Program) -> Program:
                 mapping[s.result.id] = a
         return (s,)
 
-    rewrite(program.body, find)
+    rewrite(program.body, find, ("andi",))
     if not mapping:
         return program
     return eliminate_dead(replace(program, body=substitute(program.body, mapping)))

@@ -341,4 +341,4 @@ def expand(program: Program) -> Program:
     def visit(s: Statement) -> Sequence[Statement]:
         return one(s) if isinstance(s, Operation) else (s,)
 
-    return replace(program, body=rewrite(program.body, visit))
+    return replace(program, body=rewrite(program.body, visit, EXPANSIONS))

@@ -61,4 +61,4 @@ def contract(program: Program) -> Program:
         modes = tuple((k, v) for k, v in statement.attributes if k in _MODES)
         return (*before, Operation("fma", (a, b, c), statement.results, modes, statement.span))
 
-    return eliminate_dead(replace(program, body=rewrite(program.body, fuse)))
+    return eliminate_dead(replace(program, body=rewrite(program.body, fuse, ("addf", "subf"))))

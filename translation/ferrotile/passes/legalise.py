@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -18,6 +19,10 @@ from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Program, 
 from ferrotile.program.types import TileType, ViewType
 
 _EXACT_FLOAT = 1 << 24
+_LEAST_NORMAL: Mapping[str, float] = MappingProxyType(
+    {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
+)
+"""Numbers from here on keep their sign when a constant is rounded to the type."""
 _PREDICATES: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
     {
         "equal": operator.eq,
@@ -31,8 +36,7 @@ _PREDICATES: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 
 
 def legalise(program: Program) -> Program:
-    """The same kernel in forms the target has."""
-    program = eliminate_dead(program)
+    """The same kernel, without dead code before and after, in forms the target has."""
     program = expand(_pinned(program))
     program = _fold_constants(_simple_remainder(program))
     program = _count_tiles(program)
@@ -60,12 +64,15 @@ def _pinned(program: Program) -> Program:
             return (replace(s, opcode="constant", attributes=(("value", value),)),)
         return (s,)
 
-    return replace(program, body=rewrite(program.body, pin))
+    return replace(program, body=rewrite(program.body, pin, ("const_param",))) if values else program
+
+
+_FOLDED = frozenset(("cmpf", "cmpi", "xori", "reshape", "broadcast", "itof"))
 
 
 def _fold_constants(program: Program) -> Program:
-    """Reshapes and broadcasts of constants, small integer constants made floats, and comparisons of integer constants
-    are constants; `x xor false` is x."""
+    """Reshapes and broadcasts of constants, small integer constants made floats, comparisons of integer constants and
+    of a float constant with 0 are constants; `x xor false` is x."""
     defined: dict[int, Statement] = dict(definitions(program.body))
     same: dict[int, Value] = {}
 
@@ -73,12 +80,15 @@ def _fold_constants(program: Program) -> Program:
         a, b = (_constant_value(v, defined) for v in s.operands)
         predicate = _PREDICATES.get(str(s.attribute("predicate")))
         kind = s.operands[0].type
-        if a is None or b is None or predicate is None or not isinstance(kind, TileType) or kind.dtype.is_float:
+        if a is None or b is None or predicate is None or not isinstance(kind, TileType):
+            return None
+        least = _LEAST_NORMAL.get(kind.dtype.name, math.inf)
+        if kind.dtype.is_float and not (b == 0 and (a == 0 or abs(a) >= least)):
             return None
         return replace(s, opcode="constant", operands=(), attributes=(("value", predicate(a, b)),))
 
     def fold(s: Statement) -> Sequence[Statement]:
-        if isinstance(s, Operation) and s.opcode == "cmpi":
+        if isinstance(s, Operation) and s.opcode in ("cmpi", "cmpf"):
             known = compared(s)
             if known is not None:
                 defined[s.result.id] = known
@@ -101,7 +111,7 @@ def _fold_constants(program: Program) -> Program:
         defined[s.result.id] = folded
         return (folded,)
 
-    return replace(program, body=substitute(rewrite(program.body, fold), same))
+    return replace(program, body=substitute(rewrite(program.body, fold, _FOLDED), same))
 
 
 def _count_tiles(program: Program) -> Program:
@@ -139,7 +149,7 @@ def _count_tiles(program: Program) -> Program:
                     )
         return (s,)
 
-    return replace(program, body=rewrite(program.body, count))
+    return replace(program, body=rewrite(program.body, count, ()))
 
 
 def _number(value: Value, defined: Mapping[int, Statement], program: Program) -> int | None:
@@ -160,7 +170,7 @@ def _simple_remainder(program: Program) -> Program:
             return (s,)
         return (replace(source, results=s.results),)
 
-    return replace(program, body=rewrite(program.body, simplify))
+    return replace(program, body=rewrite(program.body, simplify, ("select",)))
 
 
 def _drop_empty_loops(program: Program) -> Program:
@@ -177,7 +187,7 @@ def _drop_empty_loops(program: Program) -> Program:
         mapping.update((r.id, i) for r, i in zip(s.results, s.initial, strict=True))
         return ()
 
-    body = rewrite(program.body, drop)
+    body = rewrite(program.body, drop, ())
     return replace(program, body=substitute(body, mapping))
 
 
@@ -229,7 +239,7 @@ def _without_break_in_for(program: Program) -> Program:
             ),
         )
 
-    return replace(program, body=rewrite(program.body, convert))
+    return replace(program, body=rewrite(program.body, convert, ()))
 
 
 _JUMPS = (End.BREAK, End.CONTINUE)

@@ -44,11 +44,16 @@ class _Place(Struct, frozen=True):
     """Whether another tile may have been loaded, so that lanes outside the array are told by their own numbers."""
 
 
+_LIFTED = ("gather", "scatter")
+
+
 def lift_views(program: Program, signature: Signature, always: bool = False) -> tuple[Program, tuple[str, ...]]:
     """The program with what can be lifted, and the launch facts that this assumes. `always`: also where the view needs
     a test that the pointers do not."""
+    if not any(o.opcode in _LIFTED for o in operations(program.body)):
+        return program, ()
     lifter = _Lifter(program, signature, always)
-    body = rewrite(program.body, lifter.rewrite)
+    body = rewrite(program.body, lifter.rewrite, _LIFTED)
     if not lifter.lifted:
         return program, ()
     pinned = lifter.scalars.pinned

@@ -26,7 +26,11 @@ class Liveness(Struct):
         if isinstance(statement, Operation):
             if statement.opcode in _EFFECTS:
                 return True
-            return not self.values.isdisjoint([r.id for r in statement.results])
+            values = self.values
+            for result in statement.results:  # noqa: SIM110 - asked of every operation by every pass
+                if result.id in values:
+                    return True
+            return False
         return id(statement) in self.statements
 
     def carries(self, loop: For | Loop, k: int) -> bool:
@@ -63,8 +67,9 @@ class _Graph(Struct):
             needs += inside
             if statement.opcode in _EFFECTS:
                 self.roots += needs
+            edges = self.edges
             for result in statement.results:
-                self.edges[result.id] = needs  # nothing else defines it
+                edges[result.id] = needs  # nothing else defines it
             return
         own = ~id(statement)
         self._add(own, *inside)

@@ -49,7 +49,7 @@ def floor_remainders(program: Program) -> Program:
         source = python_remainder(s, defined)
         return (s if source is None else replace(source, results=s.results, attributes=_FLOOR),)
 
-    body = rewrite(program.body, recognise)
+    body = rewrite(program.body, recognise, ("select",))
     return program if body is program.body else eliminate_dead(replace(program, body=body))
 
 

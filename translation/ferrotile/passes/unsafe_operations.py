@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.passes.plan import error
-from ferrotile.passes.uses import operations, rewrite, substitute
+from ferrotile.passes.uses import eliminate_dead, operations, rewrite, substitute
 from ferrotile.program.ir import Operation, Program, Statement, Value
 from ferrotile.rust.unsafe_forms import unsafe_reason
 
@@ -23,8 +23,8 @@ def without_assumptions(program: Program) -> Program:
         mapping[s.result.id] = s.operands[0]
         return ()
 
-    body = rewrite(program.body, drop)
-    return replace(program, body=substitute(body, mapping))
+    body = rewrite(program.body, drop, ("assume_div_by",))
+    return eliminate_dead(replace(program, body=substitute(body, mapping)))
 
 
 def unsafe_operations(program: Program) -> list[Diagnostic]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from operator import is_
 
 from msgspec.structs import replace
@@ -48,7 +48,12 @@ def walk(block: Block) -> Iterator[Statement]:
 
 def operations(block: Block) -> Iterator[Operation]:
     """Every operation in program order."""
-    return (s for s in walk(block) if isinstance(s, Operation))
+    for statement in block.statements:
+        if isinstance(statement, Operation):
+            yield statement
+        else:
+            for region in regions(statement):
+                yield from operations(region)
 
 
 def terminators(block: Block) -> Iterator[Terminator]:
@@ -103,8 +108,23 @@ def count_uses(block: Block) -> Counter[int]:
 def next_id(program: Program) -> int:
     """An id above every value's."""
     ids = [parameter.value.id for parameter in program.parameters]
-    ids.extend(definitions(program.body))
+    _collect_ids(program.body, ids)
     return max(ids, default=0) + 1
+
+
+def _collect_ids(block: Block, ids: list[int]) -> None:
+    for statement in block.statements:
+        ids += [value.id for value in statement.results]
+        if isinstance(statement, Operation):
+            continue
+        if isinstance(statement, If):
+            _collect_ids(statement.then, ids)
+            _collect_ids(statement.otherwise, ids)
+            continue
+        ids += [value.id for value in statement.arguments]
+        if isinstance(statement, For):
+            ids.append(statement.variable.id)
+        _collect_ids(statement.body, ids)
 
 
 def substitute(block: Block, mapping: Mapping[int, Value]) -> Block:
@@ -160,16 +180,23 @@ def _block(before: Block, statements: Sequence[Statement], end: Terminator) -> B
     return before if same and end is before.terminator else Block(tuple(statements), end)
 
 
-def rewrite(block: Block, rewriter: Rewriter) -> Block:
-    """Inner regions first, then each statement replaced by what `rewriter` returns for it."""
+def rewrite(block: Block, rewriter: Rewriter, opcodes: Container[str] | None = None) -> Block:
+    """Inner regions first, then each statement replaced by what `rewriter` returns for it. It is not asked about
+    operations whose opcode is not among `opcodes`, which stay."""
     out: list[Statement] = []
     for statement in block.statements:
-        if isinstance(statement, If):
+        if isinstance(statement, Operation):
+            if opcodes is not None and statement.opcode not in opcodes:
+                out.append(statement)
+                continue
+        elif isinstance(statement, If):
             statement = _with_branches(
-                statement, rewrite(statement.then, rewriter), rewrite(statement.otherwise, rewriter)
+                statement,
+                rewrite(statement.then, rewriter, opcodes),
+                rewrite(statement.otherwise, rewriter, opcodes),
             )
-        elif not isinstance(statement, Operation):
-            statement = _with_body(statement, rewrite(statement.body, rewriter))
+        else:
+            statement = _with_body(statement, rewrite(statement.body, rewriter, opcodes))
         out += rewriter(statement)
     return _block(block, out, block.terminator)
 
@@ -256,8 +283,8 @@ def eliminate_dead(program: Program, unchanged: bool = True) -> Program:
             out: list[Statement] = []
             for s in block.statements:
                 if not live.runs(s):
-                    continue
-                if isinstance(s, Operation):
+                    pass
+                elif isinstance(s, Operation):
                     out.append(s)
                 elif isinstance(s, If):
                     out += _prune_if(_with_branches(s, visit(s.then), visit(s.otherwise)), live, constant)

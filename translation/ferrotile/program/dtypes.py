@@ -50,6 +50,10 @@ class DType(Struct, frozen=True, eq=False):
             return False
         return self.variable is not None or self.name == other.name
 
+    def __ne__(self, other: object) -> bool:
+        # A struct's own compares by identity, for the class says `eq=False`.
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self.variable or self.name)
 
@@ -106,6 +110,33 @@ class TypeVariable(DType, frozen=True, eq=False):
     @property
     def instance(self) -> str:
         return cast(str, DType.__dict__["name"].__get__(self))
+
+
+class AssumedDType(DType, frozen=True, eq=False):
+    """The element type of an array for which nothing gives one: the same as the plain type in every way, but values
+    computed in it can be told from those that the program itself says to have that type. `array` is the array's
+    name; `meetings` notes the pairs of arrays whose types are compared or promoted to one, which as type variables
+    have to be one."""
+
+    array: str = ""
+    meetings: set[tuple[str, str]] = field(default_factory=set)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, AssumedDType):
+            self.meet(other)
+        return DType.__eq__(self, other)
+
+    __hash__ = DType.__hash__
+
+    def meet(self, other: AssumedDType) -> None:
+        """Notes that the types of two arrays have to be one."""
+        if self.array != other.array:
+            self.meetings.add((self.array, other.array))
+
+
+def met(a: DType, b: DType) -> DType:
+    """Of two identical types the one that the program says, where one is only assumed."""
+    return b if isinstance(a, AssumedDType) else a
 
 
 BOOL = DType("bool", Kind.BOOL, 1)

@@ -25,7 +25,14 @@ Shape = tuple[Size, ...]
 
 def same_shape(a: Shape, b: Shape) -> bool:
     """Whether two shapes have equal extents, whatever names them."""
-    return tuple(s.value for s in a) == tuple(s.value for s in b)
+    if a is b:
+        return True
+    if len(a) != len(b):
+        return False
+    for x, y in zip(a, b, strict=True):  # noqa: SIM110 - asked at nearly every operation: `all` is half as fast
+        if x.value != y.value:
+            return False
+    return True
 
 
 class TileType(Struct, frozen=True):

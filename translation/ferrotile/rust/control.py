@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ferrotile.passes.plan import ArrayPlan
 from ferrotile.program.ir import Block, End, For, If, Loop, Operation, Statement, Terminator, Value
-from ferrotile.rust.expressions import Unsupported, constant_code, tile_type
+from ferrotile.program.types import TileType
+from ferrotile.rust.expressions import Unsupported, constant_code, first_scalar, tile_type
 from ferrotile.rust.layout import IF_WIDTH, Code, atom
-from ferrotile.rust.scope import Variable
+from ferrotile.rust.scope import Last, Variable
 from ferrotile.rust.targets.cutile_0_5 import COMPARE_SCALAR, INVERSE
 from ferrotile.rust.values import Minted
 
 if TYPE_CHECKING:
     from ferrotile.rust.statements import Body
+
+
+class _Adoption(Struct, frozen=True):
+    """Whether anything reads what a variable may hold after one position, and until another."""
+
+    held: list[Value]
+    after: int
+    until: int
+    read: bool
 
 
 class Control:
@@ -28,12 +41,42 @@ class Control:
         """The value that a result's variable, by its `id`, has before the branches of its `if`."""
         self._holds: dict[int, list[Value]] = {}
         """What a carried variable, by its `id`, may hold."""
+        self._yielded: list[Value | None] = []
+        self._yields: list[tuple[For | Loop, list[Value | None]]] = []
+        """The loops in hand, each with the values that are computed in its variables."""
+        self._adoptions: list[list[_Adoption]] = []
+        """What was decided for the branches in hand."""
 
-    def _carried(self, value: Value, wish: str, last: int, initial: Code, later: Sequence[Value]) -> Variable:
+    def stands(self, moved: Set[int]) -> bool:
+        """Whether all that was decided for the loops and branches in hand is as it would be decided now that these
+        values are needed for another time."""
+        values = self._body.values
+        if all(isinstance(values.defined.get(v, self), Operation) for v in moved):
+            return True
+        for loop, yielded in self._yields:
+            if any(values.yielded_to(loop, k) is not v for k, v in enumerate(yielded)):
+                return False
+        return all(
+            self._read(made.held, made.after, made.until) is made.read for branch in self._adoptions for made in branch
+        )
+
+    def _read(self, held: Sequence[Value], after: int, until: int) -> bool:
+        """Whether any of the values is read between two positions."""
+        return any(after < use <= until for v in held for use in self._body.values.uses(v))
+
+    def mark(self) -> list[Variable]:
+        """The state now, for `back_to`."""
+        return self._targets
+
+    def back_to(self, mark: list[Variable]) -> None:
+        self._targets = mark
+
+    def _carried(self, value: Value, wish: str, last: Last, initial: Code, later: Sequence[Value]) -> Variable:
         variable = self._body.scope.declare(wish, self._body.now, last, mutable=True)
         kind = self._body.spelling.value(tile_type(value))
         self._body.put(f"let mut {variable.name}: {kind} = ", initial)
-        self._body.variables.update((v.id, variable) for v in (value, *later))
+        for v in (value, *later):
+            self._body.variables[v.id] = variable
         return variable
 
     def _start(self, loop: For | Loop) -> list[Variable]:
@@ -47,13 +90,16 @@ class Control:
             initial = loop.initial[k]
             code = self._body.scalar(initial) if not tile_type(argument).shape else self._body.raw(initial)
             wish = argument.name or loop.results[k].name or self._body.wish(initial)
-            variables.append(self._carried(argument, wish, self._body.values.loop_last(loop, k), code, ()))
+            variables.append(self._carried(argument, wish, partial(self._body.values.loop_last, loop, k), code, ()))
+        yielded: list[Value | None] = []
         for k, (argument, variable) in enumerate(zip(loop.arguments, variables, strict=True)):
             self._body.variables[argument.id] = self._body.variables[loop.results[k].id] = variable
             self._holds.setdefault(id(variable), []).extend(self._body.values.shares(argument))
             value = self._body.values.yielded_to(loop, k)
+            yielded.append(value)
             if value is not None:
                 self._body.variables[value.id] = variable
+        self._yielded = yielded
         return variables
 
     def _taken_over(self, loop: For | Loop, k: int) -> Variable | None:
@@ -65,7 +111,7 @@ class Control:
             return None
         if sum(v.id == initial.id for v in loop.initial) != 1:
             return None
-        self._body.scope.hold(held, self._body.values.loop_last(loop, k))
+        self._body.scope.hold(held, partial(self._body.values.loop_last, loop, k))
         return held
 
     def for_(self, s: For) -> None:
@@ -92,10 +138,15 @@ class Control:
         self._body.writer.line("}")
 
     def _spread(self, counter: Value, upper: Code) -> bool:
-        """Whether a method of a counter that ends at a call spreads it over lanes: of the call's type the JIT then
-        knows nothing."""
-        consumers = self._body.values.consumers(counter)
-        return "(" in upper.text and any(isinstance(c, Operation) and c.opcode == "reshape" for c in consumers)
+        """Whether a method of a counter that ends at a call, or of what is computed from it, spreads it over lanes: of
+        the call's type the JIT then knows nothing."""
+        values = self._body.values
+        consumers = [c for c in values.consumers(counter) if isinstance(c, Operation) and c.results]
+        return "(" in upper.text and any(
+            c.opcode == "reshape" or values.natural_tile0(c.result) or self._spread(c.result, upper)
+            for c in consumers
+            if isinstance(c.result.type, TileType) and (not c.result.type.shape or c.opcode == "reshape")
+        )
 
     def _over_tiles(self, s: For, arrays: Sequence[ArrayPlan]) -> None:
         """A loop over the tiles of a mapped partition, or of two."""
@@ -118,7 +169,7 @@ class Control:
             streamed = array.owned_axes and array.map[axis].value != 0
             if value is None and not streamed:
                 continue
-            last = end if streamed or value is None else body.values.last_use(value)
+            last = end if streamed or value is None else body.values.lasting(value)
             variable = body.scope.declare((value.name if value else None) or "ijk"[axis], body.now, last)
             names[axis] = variable.name
             if value is not None:
@@ -139,9 +190,11 @@ class Control:
         self._body.writer.deeper()
         outer = self._loop
         self._loop = (loop, variables)
+        self._yields.append((loop, self._yielded if variables else []))
         self._body.block(Block(body.statements[skip:], body.terminator))
         self._end(body.terminator, True)
         self._loop = outer
+        self._yields.pop()
         self._body.writer.back()
 
     def _end(self, end: Terminator, top: bool) -> None:
@@ -243,11 +296,12 @@ class Control:
             e.kind is End.YIELD and self._body.variables.get(e.values[0].id) is variable for e in ends
         )
 
-    def _adopt(self, s: If, block: Block) -> None:
+    def _adopt(self, s: If, block: Block) -> list[_Adoption]:
         """Lets a branch compute its values in the variables that take them, where nothing reads these later."""
         values, variables = self._body.values, self._body.variables
+        decided: list[_Adoption] = []
         if block.terminator.kind is not End.YIELD or not block.statements:
-            return
+            return decided
         until = values.end[id(block.statements[-1])] + 1
         for result, value in zip(s.results, block.terminator.values, strict=True):
             variable, source = variables[result.id], values.defined.get(value.id)
@@ -261,9 +315,12 @@ class Control:
                 after = values.end[id(source)]
             else:
                 continue
-            held = self._holds.get(id(variable), ())
-            if not any(after < use <= until for v in held for use in values.uses(v)):
+            held = list(self._holds.get(id(variable), ()))
+            read = self._read(held, after, until)
+            decided.append(_Adoption(held, after, until, read))
+            if not read:
                 variables[value.id] = variable
+        return decided
 
     def _empty(self, block: Block) -> bool:
         if block.terminator.kind is not End.YIELD or self._visible(block.statements):
@@ -282,7 +339,7 @@ class Control:
 
     def _branch(self, block: Block, s: If) -> None:
         targets = [self._body.variables[r.id] for r in s.results]
-        self._adopt(s, block)
+        self._adoptions.append(self._adopt(s, block))
         self._body.writer.deeper()
         self._body.block(block)
         if block.terminator.kind is End.YIELD:
@@ -292,14 +349,16 @@ class Control:
         else:
             self._end(block.terminator, False)
         self._body.writer.back()
+        self._adoptions.pop()
         self._targets = targets
 
     def _negated(self, value: Value, code: Code) -> Code:
         source = self._body.values.defined.get(value.id)
         if isinstance(source, Operation) and source.opcode == "cmpi" and self._body.values.is_inline(value):
             symbol = COMPARE_SCALAR[str(source.attribute("predicate"))]
-            left, right = (self._body.scalar(v).text for v in source.operands)
-            return Code(f"{left} {INVERSE[symbol]} {right}", 4)
+            left, right = source.operands
+            first = first_scalar(self._body.operands, left).text
+            return Code(f"{first} {INVERSE[symbol]} {self._body.scalar(right).text}", 4)
         return Code(f"{code.text if code.precedence > 4 else f'({code.text})'} == false", 4)
 
     def _declare_results(self, s: If) -> None:
@@ -318,7 +377,7 @@ class Control:
             else:
                 initial = atom("false" if kind.dtype.name == "bool" else "0.0" if kind.dtype.is_float else "0")
             name = result.name or (outside[0].name if outside else None) or "r"
-            targets.append(self._carried(result, name, self._body.values.last_use(result), initial, ()))
+            targets.append(self._carried(result, name, self._body.values.lasting(result), initial, ()))
             if outside:
                 self._initial[id(targets[-1])] = outside[0].id
         self._targets = targets
@@ -336,7 +395,7 @@ class Control:
         kind = tile_type(result)
         if variable is None:
             variable = self._body.scope.declare(
-                self._body.wish(result), self._body.now, self._body.values.last_use(result)
+                self._body.wish(result), self._body.now, self._body.values.lasting(result)
             )
             head = f"let {variable.name}: {self._body.spelling.value(kind)} = "
         else:

@@ -21,7 +21,7 @@ class Elements:
 
     def __init__(self, memory: Memory, body: Body) -> None:
         self._memory, self._body = memory, body
-        self._made: set[tuple[str, ...]] = set()
+        self._made: dict[tuple[str, ...], bool] = body.journal.dict()
 
     def access(self, operation: Operation) -> None:
         """One gather, scatter or atomic."""
@@ -97,6 +97,6 @@ class Elements:
             helpers.get(("strides", rank), f"strides_of_{rank}", lambda name: strides_helper(rank))
         text = element_helper("?", request).lines
         if text not in self._made:
-            self._made.add(text)
+            self._made[text] = True
             self._memory.assumed += not request.proved
         return helpers.get(text, request.stem, lambda name: element_helper(name, request))

@@ -17,11 +17,12 @@ from ferrotile.program.ir import EntryHint, Program, Value
 from ferrotile.program.types import ArrayType, TileType
 from ferrotile.rust import entry_hints
 from ferrotile.rust.expressions import Unsupported
+from ferrotile.rust.journal import Journal
 from ferrotile.rust.layout import WIDTH
 from ferrotile.rust.remarks import Shown, rust_comment
 from ferrotile.rust.safety import NAMES as HELPER_NAMES
 from ferrotile.rust.safety import Helper
-from ferrotile.rust.scope import FOREVER, Scope, Variable
+from ferrotile.rust.scope import Scope, Variable
 from ferrotile.rust.statements import Body, TooWide
 from ferrotile.rust.types import Spelling
 from ferrotile.rust.values import Values
@@ -80,21 +81,23 @@ def _attempt(plan: Plan, facts: Facts, comments: Comments, shown: Shown, forced:
     generic = {c.name: str(c.value).lower() for c in program.constants if not c.pinned}
     rows = [s for a in plan.arrays for s, n in zip(a.tile, a.counts, strict=False) if n > 1 and s.symbol is not None]
     generic |= {s.symbol: str(s.value) for s in rows if s.symbol is not None}
-    spelling = Spelling(generic)
+    journal = Journal()
+    spelling = Spelling(generic, journal.dict())
     arrays = {p.name for p in program.parameters if isinstance(p.value.type, ArrayType)}
     values = Values(facts, forced)
     hints = {v.name for s in values.defined.values() for v in s.results if v.name}
     scope = Scope({*map(naming.array, arrays), *map(naming.constant, generic), *HELPER_NAMES}, hints)
     writer = Writer(8)
-    body = Body(plan, values, scope, spelling, writer, shown.queues(), forced)
+    body = Body(plan, values, scope, spelling, writer, shown.queues(), forced, journal)
     apart = body.memory.loads.apart()
     if apart:
-        raise TooWide(apart)  # before any line is written, and not one load at a time
+        forced |= apart
+        values.forget()
     for parameter in program.parameters:
         if parameter.name in arrays:
-            body.variables[parameter.value.id] = Variable(naming.array(parameter.name), FOREVER)
+            body.variables[parameter.value.id] = Variable(naming.array(parameter.name))
         else:
-            last = values.last_use(parameter.value)
+            last = values.lasting(parameter.value)
             body.variables[parameter.value.id] = scope.declare(parameter.name, 0, last)
     body.block(program.body)
     if body.crowding:

@@ -256,7 +256,7 @@ def _compare(operation: Operation, op: Operands) -> Code:
         mode = atom(f"predicate::{target.PREDICATE[predicate]}")
         return call("cmpf", op.tile(a), op.tile(b), mode, atom("cmp_ordering::Unordered"))
     if not kind.shape and not op.values.natural_tile0(operation.result):
-        return binary(op.scalar(a), target.COMPARE_SCALAR[predicate], op.scalar(b), 4)
+        return binary(first_scalar(op, a), target.COMPARE_SCALAR[predicate], op.scalar(b), 4)
     if operation.opcode == "cmpi" and kind.dtype.name not in target.WIDE_INTEGERS:
         return call("cmpi", op.tile(a), op.tile(b), atom(f"predicate::{target.PREDICATE[predicate]}"))
     return call(target.COMPARE_TILE[predicate], op.tile(a), op.tile(b))
@@ -329,6 +329,12 @@ def _suffixed(op: Operands, value: Value) -> Code:
     return replace(code, text=f"{code.text}{name}") if name in ("f32", "f64", "i32") else code
 
 
+def first_scalar(op: Operands, value: Value) -> Code:
+    """A scalar in front of an operator: by what follows, the JIT types a number, but no unary minus."""
+    code = op.scalar(value)
+    return _suffixed(op, value) if code.text.startswith("-") else code
+
+
 def _extreme(operation: Operation, op: Operands) -> Code:
     a, b = operation.operands
     name = operation.opcode
@@ -348,7 +354,8 @@ def _arithmetic(operation: Operation, op: Operands) -> Code:
         if op.values.plain_operator(operation):
             scalar = not kind.shape and not op.values.natural_tile0(operation.result)
             operand = op.scalar if scalar else (op.tile if not kind.shape else op.raw)
-            return binary(operand(a[0]), symbol, operand(a[1]), precedence)
+            left = first_scalar(op, a[0]) if scalar else operand(a[0])
+            return binary(left, symbol, operand(a[1]), precedence)
         if code not in target.NAMED:
             raise Unsupported(
                 "FT302",

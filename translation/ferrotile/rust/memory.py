@@ -56,10 +56,10 @@ class Memory:
         self.plan = body.plan
         self.defined = body.values.defined
         self.access = dict(body.values.accesses)
-        self.views: dict[_Key, str] = {}
-        self._stores: dict[tuple[int, tuple[int, ...]], str] = {}
-        self._extents: dict[tuple[int, int], str] = {}
-        self._tokens: dict[int, str] = {}
+        self.views: dict[_Key, str] = body.journal.dict()
+        self._stores: dict[tuple[int, tuple[int, ...]], str] = body.journal.dict()
+        self._extents: dict[tuple[int, int], str] = body.journal.dict()
+        self._tokens: dict[int, str] = body.journal.dict()
         self.wants: dict[_Key, int] = {}
         self._fma: Counter[int | None] = Counter()
         for operation in operations(self.plan.program.body):
@@ -68,8 +68,11 @@ class Memory:
                 self.wants[key] = self.wants.get(key, 0) + 1
             elif operation.opcode == "fma":
                 self._fma[_plain_fma(operation)] += 1
-        self.helpers = safety.Helpers()
+        self.helpers = safety.Helpers(body.journal)
         self.top = 0
+        """The line in front of which views are hoisted."""
+        self.hoisted: list[tuple[int, int]] = []
+        """Where lines were put in between, and how many."""
         self.assumed = 0
         self.loads = Loads(self, body)
         self.pointers = Pointers(self, body)
@@ -117,6 +120,7 @@ class Memory:
             lines = [safety_line, *lines]
         writer.lines[self.top : self.top] = [" " * indent + line for line in lines]
         writer.spans[self.top : self.top] = [writer.span] * len(lines)
+        self.hoisted.append((self.top, len(lines)))
         self.top += len(lines)
 
     def partition(self, view: ViewType, name: str) -> tuple[Code, bool]:

@@ -20,14 +20,24 @@ class Queues:
     """Comments that still wait for their statement, one queue a function."""
 
     def __init__(self, waiting: Sequence[tuple[Span, Sequence[PlacedComment]]]) -> None:
-        self._waiting = [(span, list(comments)) for span, comments in waiting]
+        self._waiting = waiting
+        self._told = [0] * len(waiting)
 
     def until(self, offset: int) -> Iterator[str]:
         """The comments before a statement at this offset; each comes once."""
-        for span, comments in self._waiting:
+        for k, (span, comments) in enumerate(self._waiting):
             if span.start <= offset < span.end:
-                while comments and comments[0].start <= offset:
-                    yield comments.pop(0).text
+                while self._told[k] < len(comments) and comments[self._told[k]].start <= offset:
+                    self._told[k] += 1
+                    yield comments[self._told[k] - 1].text
+
+    def mark(self) -> tuple[int, ...]:
+        """The state now, for `back_to`."""
+        return tuple(self._told)
+
+    def back_to(self, mark: tuple[int, ...]) -> None:
+        """Lets the comments that came since come again."""
+        self._told[:] = mark
 
 
 class Shown:

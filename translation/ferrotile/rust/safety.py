@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from msgspec import Struct
 
+from ferrotile.rust.journal import Journal
 from ferrotile.rust.layout import Code, array, atom, call, statement, unsafe_statement
 from ferrotile.rust.writer import Writer
 
@@ -210,9 +211,9 @@ def mul_add(name: str, rank: int, single: bool) -> Helper:
 class Helpers:
     """The helper functions that a module needs, each under the name it is called by."""
 
-    def __init__(self) -> None:
-        self._names: dict[Hashable, str] = {}
-        self.functions: dict[str, Helper] = {}
+    def __init__(self, journal: Journal) -> None:
+        self._names: dict[Hashable, str] = journal.dict()
+        self.functions: dict[str, Helper] = journal.dict()
 
     def get(self, key: Hashable, wish: str, make: Callable[[str], Helper]) -> str:
         """The name of the helper with this key, made on first use."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ferrotile.passes import naming
 
@@ -12,13 +12,15 @@ FOREVER = 1 << 40
 """A position after every statement."""
 
 
+Last = int | Callable[[], int]
+"""A last position; a function where another choice of locals moves it."""
+
+
 class Variable(Struct):
-    """A Rust local. `last` is the last position that needs it; `first` where it was declared."""
+    """A Rust local."""
 
     name: str
-    last: int
     mutable: bool = False
-    values: list[int] = field(default_factory=list)
 
 
 class Scope:
@@ -28,18 +30,19 @@ class Scope:
         self._reserved = reserved
         self._until: dict[str, int] = {}
         """The last position at which a variable of this name is needed."""
-        self._used: set[str] = set(hints)
         self._hints = frozenset(hints)
+        self._kept: list[tuple[str, Last, int | None]] = []
+        """Each name as it was taken: for how long, and until when it had been taken before."""
 
     def is_free(self, name: str, position: int) -> bool:
         """Whether a variable declared after `position` may have this very name."""
         return naming.local(name, _Taken(self._until, position, self._reserved)) == name
 
-    def declare(self, wish: str, position: int, last: int, mutable: bool = False) -> Variable:
+    def declare(self, wish: str, position: int, last: Last, mutable: bool = False) -> Variable:
         """A variable called like the wish, which may shadow one that is not needed after `position`."""
         name = naming.local(wish, _Taken(self._until, position, self._reserved))
         self._keep(name, last)
-        return Variable(name, last, mutable)
+        return Variable(name, mutable)
 
     def passing(self, wish: str, position: int) -> str:
         """A name for what the statement at `position` alone reads; never one of the author's, nor one that the
@@ -50,18 +53,40 @@ class Scope:
 
     def temporary(self, wish: str) -> str:
         """A name that nothing uses."""
-        name = naming.local(wish, _Either(self._used, self._reserved))
+        name = naming.local(wish, _Either(_Either(self._hints, self._until), self._reserved))
         self._keep(name, FOREVER)
         return name
 
-    def hold(self, variable: Variable, last: int) -> None:
+    def hold(self, variable: Variable, last: Last) -> None:
         """Says that a variable is needed until `last`, too."""
-        variable.last = max(variable.last, last)
         self._keep(variable.name, last)
 
-    def _keep(self, name: str, last: int) -> None:
-        self._until[name] = max(last, self._until.get(name, last))
-        self._used.add(name)
+    def mark(self) -> int:
+        """The state now, for `back_to`."""
+        return len(self._kept)
+
+    def back_to(self, mark: int, names: Container[str]) -> None:
+        """Takes back what was declared since, and asks again how long the variables of these names are needed."""
+        while len(self._kept) > mark:
+            name, _, before = self._kept.pop()
+            if before is None:
+                del self._until[name]
+            else:
+                self._until[name] = before
+        again: dict[str, int] = {}
+        for k, (name, last, _) in enumerate(self._kept):
+            if name in names:
+                before = again.get(name)
+                until = last if isinstance(last, int) else last()
+                again[name] = until if before is None else max(until, before)
+                self._kept[k] = (name, last, before)
+        self._until.update(again)
+
+    def _keep(self, name: str, last: Last) -> None:
+        until = last if isinstance(last, int) else last()
+        before = self._until.get(name)
+        self._until[name] = until if before is None else max(until, before)
+        self._kept.append((name, last, before))
 
 
 class _Taken:

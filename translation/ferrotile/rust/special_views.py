@@ -27,7 +27,7 @@ class SpecialViews:
     def __init__(self, memory: Memory, body: Body) -> None:
         self._memory, self._body = memory, body
         self._defined = body.values.defined
-        self._bases: dict[int, Code] = {}
+        self._bases: dict[int, Code] = body.journal.dict()
         """The pointer tile at which each part starts."""
 
     def handles(self, operation: Operation) -> bool:
@@ -79,7 +79,7 @@ class SpecialViews:
         shape = self._struct("extents", "Shape", f"{{ [{dims}] }}", extents)
         inner = ", ".join([*["-1"] * (rank - 1), "1"])
         strides = self._struct("steps", "Array", f"{{ [{inner}] }}", steps)
-        variable = body.scope.declare(body.wish(operation.result), body.now, body.values.last_use(operation.result))
+        variable = body.scope.declare(body.wish(operation.result), body.now, body.values.lasting(operation.result))
         body.variables[operation.result.id] = variable
         self._memory.assumed += 1
         body.writer.line(f"// SAFETY: as in the Python, the part lies within `{name}`.")

@@ -20,7 +20,7 @@ class Starts:
 
     def __init__(self, memory: Memory, body: Body) -> None:
         self._memory, self._body = memory, body
-        self._names: dict[int, str] = {}
+        self._names: dict[int, str] = body.journal.dict()
         """By the first load of a row."""
 
     def of(self, operation: Operation, plan: ArrayPlan) -> Code | None:

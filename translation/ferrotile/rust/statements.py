@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from operator import itemgetter
+
+from msgspec import Struct
 
 from ferrotile.passes.plan import Plan
 from ferrotile.program.ir import Block, For, If, Loop, Operation, Value
 from ferrotile.program.types import TileType
 from ferrotile.rust.control import Control
 from ferrotile.rust.expressions import Operands, constant_code, expression, tile_type
+from ferrotile.rust.journal import Journal
 from ferrotile.rust.layout import CALL_WIDTH, WIDTH, Code, atom, call, method, statement, tuple_of, unsafe_statement
 from ferrotile.rust.memory import Memory
 from ferrotile.rust.printing import print_line
@@ -38,6 +41,20 @@ class TooWide(Exception):
         self.values = values
 
 
+class _Mark(Struct, frozen=True):
+    """The state in front of a statement."""
+
+    journal: int
+    scope: int
+    lines: int
+    hoisted: int
+    comments: tuple[int, ...]
+    top: int
+    assumed: int
+    span: Span
+    targets: list[Variable]
+
+
 class Body:
     """Emits one kernel's statements into a writer."""
 
@@ -49,12 +66,17 @@ class Body:
         spelling: Spelling,
         writer: Writer,
         comments: Queues,
-        forced: Container[int],
+        forced: set[int],
+        journal: Journal,
     ) -> None:
         self.plan, self.values, self.scope, self.spelling, self.writer = plan, values, scope, spelling, writer
-        self.variables: dict[int, Variable] = {}
+        self.journal = journal
+        self.variables: dict[int, Variable] = journal.dict()
         self.forced = forced
         self.crowding: set[int] = set()
+        """Values that must have locals."""
+        self._left: set[int] = set()
+        """Those among them for which the whole text has to be made anew."""
         self._comments = comments
         self.now = 0
         self._fills: dict[tuple[float, type, str], Code] = {}
@@ -193,31 +215,93 @@ class Body:
         return self.bind(value.name or "s", str(dtype), call("tile_to_scalar", code))
 
     def block(self, block: Block) -> None:
-        together: dict[int, list[Operation]] = {id(run[0]): run for run in self._block_ids(block)}
-        done = {id(s) for run in together.values() for s in run[1:]}
-        for s in block.statements:
+        runs = self._block_ids(block)
+        together = {id(run[0]): run for run in runs}
+        done = {id(s) for run in runs for s in run[1:]}
+        marks: list[_Mark] = []
+        unchanged = False
+        k, statements = 0, block.statements
+        while k < len(statements):
+            s = statements[k]
+            marks.append(marks[-1] if unchanged else self._mark())
+            unchanged = True
             if id(s) in done:
+                k += 1
                 continue
             self._fills.clear()
             self.now = self.values.position[id(s)]
-            if id(s) in together:
-                self._bind_block_ids(together[id(s)])
+            if isinstance(s, Operation) and id(s) not in together and self._silent(s):
+                k += 1
                 continue
+            unchanged = False
             if self.writer.indent == self._base:
                 self.memory.top = len(self.writer.lines)
-            match s:
-                case Operation():
-                    self._operation(s)
-                case If():
-                    self._at(s.span)
-                    self.control.if_(s)
-                case For():
-                    self._at(s.span)
-                    self.control.for_(s)
-                case Loop():
-                    self._at(s.span)
-                    self.control.loop(s)
+            if id(s) in together:
+                self._bind_block_ids(together[id(s)])
+            elif isinstance(s, Operation):
+                self._operation(s)
+            else:
+                self._at(s.span)
+                self._structured(s)
+            k = self._resumed(block, runs, marks) if len(self.crowding) > len(self._left) else k + 1
         self._fills.clear()
+
+    def _structured(self, s: If | For | Loop) -> None:
+        match s:
+            case If():
+                self.control.if_(s)
+            case For():
+                self.control.for_(s)
+            case Loop():
+                self.control.loop(s)
+
+    def _mark(self) -> _Mark:
+        memory = self.memory
+        return _Mark(
+            self.journal.mark(), self.scope.mark(), len(self.writer.lines), len(memory.hoisted), self._comments.mark(),
+            memory.top, memory.assumed, self.writer.span, self.control.mark(),
+        )  # fmt: skip
+
+    def _back_to(self, mark: _Mark, names: Set[str]) -> None:
+        lines, spans, memory = self.writer.lines, self.writer.spans, self.memory
+        for at, count in reversed(memory.hoisted[mark.hoisted :]):
+            del lines[at : at + count], spans[at : at + count]
+        del lines[mark.lines :], spans[mark.lines :], memory.hoisted[mark.hoisted :]
+        self.journal.back_to(mark.journal)
+        self.scope.back_to(mark.scope, names)
+        self._comments.back_to(mark.comments)
+        memory.top, memory.assumed, self.writer.span = mark.top, mark.assumed, mark.span
+        self.control.back_to(mark.targets)
+
+    def _resumed(self, block: Block, runs: Sequence[Sequence[Operation]], marks: list[_Mark]) -> int:
+        """Where to go on after a statement that crowds: the next one, or the first that becomes another when the
+        values that must come out have locals. That is only where all that stands before stays as it is; else the
+        whole text is made anew."""
+        new = self.crowding - self._left
+        places = {id(s): k for k, s in enumerate(block.statements[: len(marks)])}
+        sources = [s for v in new if isinstance(s := self.values.defined.get(v), Operation) and id(s) in places]
+        if len(sources) == len(new):
+            self.forced |= new
+            change = self.values.named(sources)
+            if all(id(s) in places for s in change.statements):
+                start = min(places[id(s)] for s in change.statements)
+                if self._same_ids(block, runs, start) and self.control.stands(change.moved):
+                    self.crowding -= new
+                    names = {v.name for i in change.moved if (v := self.variables.get(i)) is not None}
+                    self._back_to(marks[start], names)
+                    del marks[start:]
+                    return start
+            self.forced -= new
+            self.values.forget()
+        self._left |= new
+        return len(marks)
+
+    def _same_ids(self, block: Block, runs: Sequence[Sequence[Operation]], start: int) -> bool:
+        """Whether block ids are still bound together as they were; only what stands between them parts them."""
+        position = self.values.position
+        if not runs or position[id(runs[-1][-1])] < position[id(block.statements[start])]:
+            return True
+        return [[*map(id, run)] for run in self._block_ids(block)] == [[*map(id, run)] for run in runs]
 
     def _block_ids(self, block: Block) -> list[list[Operation]]:
         """Runs of block ids that are bound one after the other."""
@@ -234,7 +318,7 @@ class Body:
         names = []
         for s in run:
             self._at(s.span)
-            variable = self.scope.declare(self.names.of(s.result, self.now), self.now, self.values.last_use(s.result))
+            variable = self.scope.declare(self.names.of(s.result, self.now), self.now, self.values.lasting(s.result))
             self.variables[s.result.id] = variable
             names.append(atom(variable.name))
         self.writer.span = Span(min(s.span.start for s in run), max(s.span.end for s in run))
@@ -246,10 +330,6 @@ class Body:
             self.put(f"let {tuple_of(names).text} = ", tuple_of(codes))
 
     def _operation(self, s: Operation) -> None:
-        if s.results and len(s.results) == 1 and (self.values.is_inline(s.result) or s.opcode == "make_view"):
-            return
-        if s.opcode == "num_tiles" or self._only_padding(s):
-            return
         self._at(s.span)
         match s.opcode:
             case "tile_index":
@@ -290,6 +370,12 @@ class Body:
                 if not annotation and s.results and "convert_scalar" in code.text:
                     annotation = f": {self._kind(s.result)}"  # the JIT has no type for it
                 self.assign(s.result, code, annotation, unsafe=reason is not None)
+
+    def _silent(self, s: Operation) -> bool:
+        """Whether an operation is written where it is read."""
+        if len(s.results) == 1 and (s.opcode == "make_view" or self.values.is_inline(s.result)):
+            return True
+        return s.opcode == "num_tiles" or self._only_padding(s)
 
     def _only_padding(self, s: Operation) -> bool:
         """Whether a constant is written as a gather's padding argument only."""
@@ -338,12 +424,12 @@ class Body:
         # A carried number is a scalar: what is held as a tile has a variable of its own.
         carry = None if self.values.is_tile0(value) else self.values.carry_of(value)
         if carry is not None:
-            wish, last = value.name or carry.argument.name or self.wish(value), self.values.last_use(value)
+            wish, last = value.name or carry.argument.name or self.wish(value), self.values.lasting(value)
             variable = self.scope.declare(wish, self.now, last, mutable=True)
             self.variables[value.id] = variable
             self.put(f"let mut {variable.name}: {self._kind(value)} = ", code, unsafe=unsafe)
             return
-        variable = self.scope.declare(self.wish(value), self.now, self.values.last_use(value))
+        variable = self.scope.declare(self.wish(value), self.now, self.values.lasting(value))
         self.variables[value.id] = variable
         self.put(f"let {variable.name}{annotation} = ", code, unsafe=unsafe)
 
@@ -351,7 +437,7 @@ class Body:
         """A name for a destructured result: the value's own, unless it is a carried variable."""
         if value.id in self.variables:
             return self.scope.temporary(wish)
-        variable = self.scope.declare(self.wish(value), self.now, self.values.last_use(value))
+        variable = self.scope.declare(self.wish(value), self.now, self.values.lasting(value))
         self.variables[value.id] = variable
         return variable.name
 

@@ -17,9 +17,9 @@ _I32_MAX = 2**31 - 1
 class Spelling:
     """Spells sizes, given which constants are generic; remembers the ones used."""
 
-    def __init__(self, generic: Container[str]) -> None:
+    def __init__(self, generic: Container[str], used: dict[str, bool]) -> None:
         self._generic = generic
-        self.used: set[str] = set()
+        self.used = used
 
     def size(self, size: Size) -> str:
         """A constant's name, or the number."""
@@ -29,7 +29,8 @@ class Spelling:
 
     def constant(self, name: str) -> str:
         """A generic constant as Rust names it."""
-        self.used.add(name)
+        if name not in self.used:
+            self.used[name] = True
         return naming.constant(name)
 
     def sizes(self, shape: Iterable[Size]) -> str:

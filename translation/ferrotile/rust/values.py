@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence, Set
+from functools import partial
 
 from msgspec import Struct
 
@@ -65,6 +66,14 @@ class Carry(Struct, frozen=True):
     argument: Value
 
 
+class Change(Struct, frozen=True):
+    """What follows when a value gets a local: the operations that are written otherwise, and the values that are needed
+    for another time."""
+
+    statements: list[Operation]
+    moved: Set[int]
+
+
 class Values:
     """Static facts of a program for emission; `forced` values are named even where they could be inlined."""
 
@@ -77,6 +86,56 @@ class Values:
         self._tile0: dict[int, bool] = {}
         self._inline: dict[int, bool] = {}
         self._last: dict[int, int] = {}
+        self._tails: set[int] = set()
+
+    def named(self, sources: Sequence[Operation]) -> Change:
+        """Takes note that the results of these operations are `forced` now."""
+        inline, tile0 = self._inline, self._tile0
+        self._inline, self._tile0 = dict(inline), dict(tile0)
+        plain = all(isinstance(s.result.type, TileType) and s.result.type.shape for s in sources)
+        if not plain:  # what is made of a scalar may take another form, too
+            self.forget()
+        statements, seen = list(sources), {s.result.id for s in sources}
+        for source in sources:
+            self._inline.pop(source.result.id, None)
+        for source in statements:
+            for value in self._around(source):
+                if value.id in seen:
+                    continue
+                seen.add(value.id)
+                self._inline.pop(value.id, None)
+                self._tile0.pop(value.id, None)
+                made = self.defined[value.id]
+                if value.id not in inline or not isinstance(made, Operation):
+                    continue
+                other = self.is_inline(value) is not inline[value.id]
+                if other or (value.id in tile0 and self.natural_tile0(value) is not tile0[value.id]):
+                    statements.append(made)
+        moved: set[int] = set()
+        stack = [v for s in statements for v in s.operands]
+        while stack:
+            value = stack.pop()
+            if value.id in moved:
+                continue
+            moved.add(value.id)
+            inner = self.defined.get(value.id)
+            if isinstance(inner, Operation) and (self.is_inline(value) or inline.get(value.id)):
+                stack += inner.operands
+        for moved_ in moved:
+            self._last.pop(moved_, None)
+        return Change(statements, moved)
+
+    def _around(self, source: Operation) -> list[Value]:
+        """The values whose form may depend on whether that of an operation has a local: its operands, and those beside
+        it where it is read."""
+        beside = [v for c in self.consumers(source.result) if isinstance(c, Operation) for v in c.operands]
+        return [v for v in (*source.operands, *beside) if v.id in self.defined]
+
+    def forget(self) -> None:
+        """Lets all be found anew, after `forced` has changed."""
+        self._tile0.clear()
+        self._last.clear()
+        self._inline = dict.fromkeys(self._tails, True)
 
     def consumers(self, value: Value) -> Sequence[Statement | int]:
         return self._consumers.get(value.id, ())
@@ -310,6 +369,10 @@ class Values:
             found = self._last[value.id] = self._find_last(value)
         return found
 
+    def lasting(self, value: Value) -> Callable[[], int]:
+        """`last_use` as it is whenever it is asked for."""
+        return partial(self.last_use, value)
+
     def _find_last(self, value: Value) -> int:
         last = 0
         for consumer in self.consumers(value):
@@ -342,6 +405,7 @@ class Values:
         plain = source.opcode in OPERATORS and self.plain_operator(source)
         if plain and self.counts[value.id] == 1 and value.id not in self.forced and not self.natural_tile0(value):
             self._inline[value.id] = True
+            self._tails.add(value.id)
 
     def made_in(self, value: Value, block: Block) -> bool:
         """Whether a statement of the block itself makes the value."""

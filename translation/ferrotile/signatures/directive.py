@@ -2,7 +2,7 @@
 
 directive := "# ferrotile:" entry ("," entry)*           several lines add up
 entry     := NAME ":" dtype [ "[" extent ("," extent)* "]" ]
-           | NAME "=" value | "grid" "=" "(" product ("," product)* ")" | "grid" "=" product
+           | NAME "=" value | "inputs" "=" NAME | "grid" "=" "(" product ("," product)* ")" | "grid" "=" product
 product   := term ("*" term)*      term := extent ["/" extent] | "cdiv" "(" extent "," extent ")"
 extent    := NAME | INT            dtype := f16 | bf16 | i32 | f8e4m3 | torch.float16 | ...
 value     := INT | FLOAT | STRING | "True" | "False" | "None" | dtype | "(" [value ("," value)* [","]] ")"
@@ -11,7 +11,8 @@ value     := INT | FLOAT | STRING | "True" | "False" | "None" | dtype | "(" [val
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -40,13 +41,15 @@ class Declared(Struct, frozen=True):
 
 
 class Directive(Struct, frozen=True):
-    """All directive lines above one kernel. Grid terms may name constants: `infer` resolves them."""
+    """All directive lines above one kernel. Grid terms may name constants: `infer` resolves them. `inputs`: the
+    function that makes inputs for it."""
 
     declared: dict[str, Declared]
     constants: dict[str, tuple[Constant, Span]]
     grid: Grid | None
     grid_span: Span
     diagnostics: tuple[Diagnostic, ...]
+    inputs: str | None = None
 
     def joined(self, weaker: Directive) -> Directive:
         """This directive, with what `weaker` says of the parameters that this one does not name."""
@@ -57,6 +60,7 @@ class Directive(Struct, frozen=True):
             weaker.grid if self.grid is None else self.grid,
             weaker.grid_span if self.grid is None else self.grid_span,
             self.diagnostics + weaker.diagnostics,
+            self.inputs or weaker.inputs,
         )
 
 
@@ -74,6 +78,7 @@ class _Error(Exception):
 
 
 _DEPTH = 8
+_WORDS: Mapping[str, Constant] = MappingProxyType({"True": True, "False": False, "None": None})
 
 
 def named_dtype(name: str) -> DType | None:
@@ -134,6 +139,7 @@ class _Parser:
         self._constants: dict[str, tuple[Constant, Span]] = {}
         self._grid: Grid | None = None
         self._grid_span = Span(0, 0)
+        self._inputs: str | None = None
         self._found: list[Diagnostic] = []
 
     def parse(self) -> Directive:
@@ -148,7 +154,7 @@ class _Parser:
             except _Error as error:
                 self._found.append(diagnostic("FT104", f"directive: {error.message}", error.span))
                 self._recover()
-        return Directive(self._declared, self._constants, self._grid, self._grid_span, tuple(self._found))
+        return Directive(self._declared, self._constants, self._grid, self._grid_span, tuple(self._found), self._inputs)
 
     def _peek(self) -> _Token:
         if self._at < len(self._tokens):
@@ -192,10 +198,17 @@ class _Parser:
             self._declaration(name)
         elif mark.text == "=" and name.text == "grid":
             self._grid_entry(name)
+        elif mark.text == "=" and name.text == "inputs" and self._names_function():
+            self._inputs = self._next().text
         elif mark.text == "=":
             self._constants[name.text] = (self._value(), name.span)
         else:
             raise _Error(f"expected `:` and a dtype, or `=` and a value, after `{name.text}`", mark.span)
+
+    def _names_function(self) -> bool:
+        """Whether a function's name is next, and not a value: a parameter may be called `inputs` as well."""
+        token = self._peek()
+        return token.kind == "name" and token.text not in _WORDS and named_dtype(token.text) is None
 
     def _declaration(self, name: _Token) -> None:
         token = self._next()
@@ -229,9 +242,8 @@ class _Parser:
         token = self._next(inside=depth > 0)
         if token.kind == "string":
             return token.text[1:-1]
-        words: dict[str, Constant] = {"True": True, "False": False, "None": None}
-        if token.text in words:
-            return words[token.text]
+        if token.text in _WORDS:
+            return _WORDS[token.text]
         if token.text == "(" and depth < _DEPTH:
             return self._tuple(depth)
         dtype = named_dtype(token.text) if token.kind == "name" else None

@@ -69,6 +69,8 @@ class Module(Struct, frozen=True):
     workspace was at hand."""
     reimported: frozenset[str] = frozenset()
     """Names that are imported more than once, as different things: `imports` has the last."""
+    spans: dict[int, Span] = field(default_factory=dict)
+    """What `span_of` found for nodes of the module's items, by their `id`: a lowering asks for most of them, often."""
 
     @property
     def statements(self) -> tuple[ast.stmt, ...]:
@@ -85,13 +87,18 @@ class Module(Struct, frozen=True):
 
     def span_of(self, node: ast.AST) -> Span:
         """File bytes of a syntax node of this module; `NOWHERE` for a node that has no place."""
+        known = self.spans.get(id(node))
+        if known is not None:
+            return known
         found = self._by_key.get(key_of(node))
         if found is not None:
             item, parsed = found
-            return known_place(node, item.span.start) or parsed.span_from(item.span.start, node)
-        place = self.foreign.get(key_of(node))
-        if place is not None:
+            place = known_place(node, item.span.start) or parsed.span_from(item.span.start, node)
+            self.spans[id(node)] = place
             return place
+        import_place = self.foreign.get(key_of(node))
+        if import_place is not None:
+            return import_place
         spans = [s for child in ast.iter_child_nodes(node) if (s := self.span_of(child)) != NOWHERE]
         return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else NOWHERE
 

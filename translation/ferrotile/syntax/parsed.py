@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -138,19 +139,43 @@ class ParseCache:
         self._sources[one.key] = (item, sources)
 
 
-_BARE = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+LEAVES = frozenset((ast.Name, ast.Constant))
+"""Expressions with nothing inside: most of a tree."""
+_PLAIN = frozenset(
+    ("arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops", "simple",
+     "type_comment")
+)  # fmt: skip
+"""Fields of syntax nodes that hold texts, numbers, operators or contexts."""
+
+
+_FIELDS: Mapping[type[ast.AST], tuple[str, ...]] = {
+    kind: () if kind in LEAVES else tuple(f for f in kind._fields if f not in _PLAIN)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+"""The fields of each kind of node that can hold nodes with a place."""
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly in a node, but for operators and contexts, which have no place and nothing inside."""
     found: list[ast.AST] = []
-    for name in node._fields:
+    for name in _FIELDS[type(node)]:
         value = getattr(node, name, None)
-        if isinstance(value, list):
-            found.extend([child for child in value if isinstance(child, ast.AST)])
-        elif isinstance(value, ast.AST) and not isinstance(value, _BARE):
+        if type(value) is list:
+            found += [child for child in value if isinstance(child, ast.AST)]
+        elif isinstance(value, ast.AST):
             found.append(value)
     return found
+
+
+def nodes(root: ast.AST) -> Iterator[ast.AST]:
+    """Every node below `root`, itself included, in no order that matters; operators and contexts left out."""
+    stack: list[ast.AST] = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        if type(node) not in LEAVES:
+            stack += children(node)
 
 
 def known_place(node: ast.AST, start: int) -> Span | None:
@@ -256,14 +281,12 @@ class _Collector:
         key = self._place.key
         stack: list[ast.AST] = [expression]
         while stack:
-            fields = vars(stack.pop())
-            for value in fields.values():
-                if type(value) is list:
-                    stack.extend([child for child in value if isinstance(child, ast.AST)])
-                elif isinstance(value, ast.AST):
-                    stack.append(value)
+            node = stack.pop()
+            fields = vars(node)
             if "lineno" in fields:
                 fields[_KEY] = key
+            if type(node) not in LEAVES:
+                stack += children(node)
 
     def _bind(self, node: ast.stmt) -> None:
         match node:

@@ -1,5 +1,6 @@
 """NumPy interpreter of Tile IR: what an entry does to arrays, on any machine."""
 
+from ferrotile_runner.tileir.interpreter.findings import Finding, FindingKind, Need
 from ferrotile_runner.tileir.interpreter.frame import (
     InterpreterError,
     OutOfTime,
@@ -9,7 +10,10 @@ from ferrotile_runner.tileir.interpreter.frame import (
 from ferrotile_runner.tileir.interpreter.run import Order, RunResult, Storage, Word, run
 
 __all__ = [
+    "Finding",
+    "FindingKind",
     "InterpreterError",
+    "Need",
     "Order",
     "OutOfTime",
     "RunResult",

@@ -21,4 +21,5 @@ def elementwise(opcode: str, args: tuple[Array, ...], modes: Modes) -> Array:
     function = ELEMENTWISE.get(opcode)
     if function is None:
         raise UnsupportedOperation(f"operation {opcode}")
-    return np.asarray(function(args, modes))
+    with np.errstate(all="ignore"):
+        return np.asarray(function(args, modes))

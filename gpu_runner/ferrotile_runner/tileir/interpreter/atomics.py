@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, as_unsigned
-from ferrotile_runner.tileir.interpreter.memory import Buffer, Memory
+from ferrotile_runner.tileir.interpreter.memory import Buffer, Memory, tags_of
 
 Combine = Callable[[Array, Array], Array]
 
@@ -41,15 +41,21 @@ _COMBINE: Mapping[str, Combine] = MappingProxyType(
 
 
 def update(
-    memory: Memory, buffer: Buffer, offsets: Array, value: Array, mask: Array | None, mode: str, shape: tuple[int, ...]
+    memory: Memory,
+    buffer: Buffer,
+    offsets: Array,
+    value: Array,
+    mask: Array | None,
+    mode: str,
+    shape: tuple[int, ...],
+    blocks: Array,
 ) -> Array:
-    """Reads, modifies and writes in lane order; gives the old values. `shape`: blocks and lanes."""
+    """Reads, modifies and writes in lane order; gives the old values. `shape`: that of the lanes of all blocks."""
     combine = _COMBINE.get(mode)
     if combine is None:
         raise UnsupportedOperation(f"atomic {mode}")
-    lanes, places, values = _selected(memory, buffer, offsets, value, mask, shape)
+    lanes, places, values = _selected(memory, buffer, offsets, value, mask, shape, blocks)
     data = buffer.data
-    buffer.written = buffer.written or bool(places.size)
     old: Array = np.zeros(shape, data.dtype)
     with np.errstate(all="ignore"):
         if np.unique(places).size == places.size:
@@ -72,12 +78,12 @@ def compare_and_swap(
     value: Array,
     mask: Array | None,
     shape: tuple[int, ...],
+    blocks: Array,
 ) -> Array:
     """Swaps where the old bits equal `expected`, in lane order; gives the old values."""
-    lanes, places, values = _selected(memory, buffer, offsets, value, mask, shape)
+    lanes, places, values = _selected(memory, buffer, offsets, value, mask, shape, blocks)
     wanted = np.broadcast_to(expected, shape)[lanes]
     data = buffer.data
-    buffer.written = buffer.written or bool(places.size)
     old: Array = np.array(np.broadcast_to(expected, shape))
     before = np.empty(places.shape, data.dtype)
     for number, place in enumerate(places.tolist()):
@@ -89,10 +95,19 @@ def compare_and_swap(
 
 
 def _selected(
-    memory: Memory, buffer: Buffer, offsets: Array, value: Array, mask: Array | None, shape: tuple[int, ...]
+    memory: Memory,
+    buffer: Buffer,
+    offsets: Array,
+    value: Array,
+    mask: Array | None,
+    shape: tuple[int, ...],
+    blocks: Array,
 ) -> tuple[Array, Array, Array]:
-    """Lanes that take part, their elements and values, in order."""
+    """Lanes that take part, their elements and values, in order. The elements count as written, and as read."""
     lanes = np.ones(shape, np.bool_) if mask is None else np.broadcast_to(mask, shape)
     places = np.broadcast_to(offsets, shape)[lanes]
     memory.check(buffer, places)
+    if places.size:
+        memory.note_unwritten(buffer, places)
+        buffer.writers()[places] = np.broadcast_to(tags_of(blocks, lanes), shape)[lanes]
     return lanes, places, np.broadcast_to(value, shape)[lanes].astype(buffer.data.dtype)

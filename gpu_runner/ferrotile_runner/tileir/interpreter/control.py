@@ -11,28 +11,47 @@ from ferrotile_runner.tileir.interpreter import reductions
 from ferrotile_runner.tileir.interpreter.constants import parse_identities
 from ferrotile_runner.tileir.interpreter.effects import EFFECTS
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
+from ferrotile_runner.tileir.interpreter.findings import FindingKind
 from ferrotile_runner.tileir.interpreter.frame import Datum, Ends, Frame, Signal, Step, bind, element_of, is_token
 from ferrotile_runner.tileir.interpreter.pure import PURE
-from ferrotile_runner.tileir.model import Operation, Region, Value
-from ferrotile_runner.tileir.operations import TERMINATORS
+from ferrotile_runner.tileir.model import Operation, Region, Value, walk
+from ferrotile_runner.tileir.operations import TABLE, TERMINATORS, Effect
 
 LOOP_LIMIT = 10_000_000
 """Rounds after which a loop counts as endless."""
+
+NOTICED = frozenset({Effect.LOAD, Effect.STORE, Effect.ATOMIC, Effect.ASSERT})
+"""Effects of operations that may make a finding."""
+
+_SEVERAL_GPUS = "it works on the memories of several GPUs, of which a launch here has one"
+WITHOUT_MEANING: Mapping[str, str] = MappingProxyType(
+    {
+        "get_global": "what a module's globals hold is not in the text of an entry",
+        "alloca": "memory that a block makes itself; neither compiler makes it for what ferrotile translates",
+        "multimem_load_reduce_view_tko": _SEVERAL_GPUS,
+        "multimem_reduce_view_tko": _SEVERAL_GPUS,
+        "multimem_store_view_tko": _SEVERAL_GPUS,
+    }
+)
+"""The operations that the interpreter refuses, and why."""
 
 Body = Callable[[Frame], Ends]
 
 
 def decode_region(region: Region) -> Body:
     """All steps of a region as one. Raises UnsupportedOperation for an operation without a meaning here."""
-    steps = tuple(decode(operation) for operation in region.operations)
+    steps = tuple(zip(map(decode, region.operations), _last_uses(region), strict=True))
 
     def run(frame: Frame, start: int = 0) -> Ends:
         for place in range(start, len(steps)):
-            ends = steps[place](frame)
+            step, dead = steps[place]
+            ends = step(frame)
             if ends is None:
+                frame.forget(dead)
                 continue
             found: Ends = []
             for part, signal in ends:
+                part.forget(dead)
                 found += run(part, place + 1) if signal.kind == "next" else [(part, signal)]
             return found
         return [(frame, Signal("yield"))]
@@ -40,12 +59,39 @@ def decode_region(region: Region) -> Body:
     return run
 
 
+def _last_uses(region: Region) -> list[tuple[int, ...]]:
+    """For each operation, the numbers of the region's values that are not needed after it: a batch of blocks then
+    takes no more memory than what is still to be used."""
+    last = {value.number: 0 for value in region.arguments}
+    for place, operation in enumerate(region.operations):
+        inner = (value for nested in operation.regions for other in walk(nested) for value in other.operands)
+        used = {value.number for value in (*operation.operands, *inner)}
+        last.update((number, place) for number in used if number in last)
+        last.update((value.number, place) for value in operation.results)
+    dead: list[list[int]] = [[] for _ in region.operations]
+    for number, place in last.items():
+        if dead:
+            dead[place].append(number)
+    return [tuple(numbers) for numbers in dead]
+
+
 def decode(operation: Operation) -> Step:
     """The step of one operation. Raises UnsupportedOperation, with the line of the disassembly."""
+    if operation.name in WITHOUT_MEANING:
+        why = WITHOUT_MEANING[operation.name]
+        raise UnsupportedOperation(f"operation {operation.name} (line {operation.text_line}): {why}")
     decoder = REGIONS.get(operation.name) or PURE.get(operation.name) or EFFECTS.get(operation.name)
     if decoder is None:
         raise UnsupportedOperation(f"operation {operation.name} (line {operation.text_line})")
-    return decoder(operation)
+    step = decoder(operation)
+    if TABLE[operation.name].effect not in NOTICED:
+        return step
+
+    def noticed(frame: Frame) -> Ends | None:
+        frame.memory.running = operation
+        return step(frame)
+
+    return noticed
 
 
 def _data(frame: Frame, values: Sequence[Value]) -> tuple[Datum | None, ...]:
@@ -103,7 +149,7 @@ def _for(operation: Operation) -> Step:
         found: Ends = []
         for (start, stop, increment), part in frame.groups(keys):
             if increment <= 0:
-                frame.memory.note("a loop's step is not positive")
+                frame.memory.note(FindingKind.LOOP, "a loop's step is not positive")
                 increment = 1
             found += rounds(part, _data(part, initial), start, stop, increment)
         return _merged(frame, found)

@@ -7,7 +7,15 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ferrotile_runner.tileir.interpreter.elements import Array, as_signed, as_unsigned, convert, element_dtype, wrap
+from ferrotile_runner.tileir.interpreter.elements import (
+    Array,
+    UnsupportedOperation,
+    as_signed,
+    as_unsigned,
+    convert,
+    element_dtype,
+    wrap,
+)
 from ferrotile_runner.tileir.interpreter.modes import Function, Modes
 from ferrotile_runner.tileir.interpreter.rounding import NEAREST, narrow
 
@@ -32,10 +40,13 @@ def _itof(args: tuple[Array, ...], modes: Modes) -> Array:
         big = np.abs(value.astype(np.float64)) >= 2.0**53
         sticky = (value >> value.dtype.type(12)) | ((value & value.dtype.type(4095)) != 0)
         wide = np.where(big, sticky.astype(np.float64) * 4096.0, value.astype(np.float64))
-        return convert(wide, modes.element)
-    if dtype.itemsize == 8:
+    elif dtype.itemsize == 8:
+        if modes.rounding not in NEAREST and value.dtype.itemsize == 8:
+            raise UnsupportedOperation(f"rounding {modes.rounding} from i64 to f64")
         return value.astype(dtype)
-    return convert(value.astype(np.float64), modes.element)
+    else:
+        wide = value.astype(np.float64)
+    return narrow(wide, modes.element, dtype, modes.rounding)
 
 
 def _ftoi(args: tuple[Array, ...], modes: Modes) -> Array:
@@ -45,12 +56,11 @@ def _ftoi(args: tuple[Array, ...], modes: Modes) -> Array:
         return np.asarray(np.trunc(np.nan_to_num(value)) != 0)
     bits = dtype.itemsize * 8
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if modes.signed else (0, 2**bits - 1)
-    with np.errstate(all="ignore"):
-        whole = np.where(np.isnan(value), 0.0, np.trunc(value))
-        wide = np.dtype(np.int64 if modes.signed else np.uint64)
-        inside = np.where((whole > float(low)) & (whole < float(high)), whole, 0.0).astype(wide)
-        result = np.where(whole >= float(high), wide.type(high), np.where(whole <= float(low), wide.type(low), inside))
-        return result.astype(np.dtype(f"{'i' if modes.signed else 'u'}{dtype.itemsize}")).view(dtype)
+    whole = np.where(np.isnan(value), 0.0, np.trunc(value))
+    wide = np.dtype(np.int64 if modes.signed else np.uint64)
+    inside = np.where((whole > float(low)) & (whole < float(high)), whole, 0.0).astype(wide)
+    result = np.where(whole >= float(high), wide.type(high), np.where(whole <= float(low), wide.type(low), inside))
+    return result.astype(np.dtype(f"{'i' if modes.signed else 'u'}{dtype.itemsize}")).view(dtype)
 
 
 def _ftof(args: tuple[Array, ...], modes: Modes) -> Array:
@@ -59,8 +69,7 @@ def _ftof(args: tuple[Array, ...], modes: Modes) -> Array:
     dtype = element_dtype(modes.element)
     if args[0].dtype == dtype or (args[0].dtype.itemsize < dtype.itemsize and dtype.itemsize >= 4):
         return convert(args[0], modes.element)  # exact
-    with np.errstate(all="ignore"):
-        return narrow(np.ascontiguousarray(args[0].astype(np.float64)), modes.element, dtype, modes.rounding)
+    return narrow(np.ascontiguousarray(args[0].astype(np.float64)), modes.element, dtype, modes.rounding)
 
 
 def _bitcast(args: tuple[Array, ...], modes: Modes) -> Array:

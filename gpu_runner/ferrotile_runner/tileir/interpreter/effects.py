@@ -9,6 +9,7 @@ import numpy as np
 
 from ferrotile_runner.tileir.interpreter import atomics, views
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
+from ferrotile_runner.tileir.interpreter.findings import FindingKind
 from ferrotile_runner.tileir.interpreter.frame import Decoder, Frame, Step, element_of, tile_type
 from ferrotile_runner.tileir.interpreter.views import TensorView, TileView
 from ferrotile_runner.tileir.model import (
@@ -112,7 +113,7 @@ def _update_view(operation: Operation) -> Step:
         offsets, inside = views.places(frame.memory, into, [frame.integers(v) for v in indices])
         shape = (frame.count, *into.tile)
         tile = frame.tile(value).reshape((-1, *into.tile))
-        atomics.update(frame.memory, into.view.buffer, offsets, tile, inside, mode, shape)
+        atomics.update(frame.memory, into.view.buffer, offsets, tile, inside, mode, shape, frame.blocks)
 
     return step
 
@@ -159,6 +160,7 @@ def _atomic(operation: Operation) -> Step:
             _optional(frame, mask),
             mode,
             (frame.count, *lanes),
+            frame.blocks,
         )
 
     return step
@@ -179,6 +181,7 @@ def _compare_and_swap(operation: Operation) -> Step:
             frame.tile(desired),
             _optional(frame, mask),
             (frame.count, *lanes),
+            frame.blocks,
         )
 
     return step
@@ -189,7 +192,7 @@ def _assert(operation: Operation) -> Step:
 
     def step(frame: Frame) -> None:
         if not bool(np.all(frame.tile(condition))):
-            frame.memory.note(f"assert failed: {message}")
+            frame.memory.note(FindingKind.ASSERT, f"assert failed: {message}")
 
     return step
 
@@ -229,6 +232,7 @@ EFFECTS: Mapping[str, Decoder] = MappingProxyType(
         "print_tko": _print,
         "gdc_wait_tko": _nothing,
         "gdc_launch_dependents_tko": _nothing,
+        "memory_fence_alias_tko": _nothing,
         "make_token": _nothing,
         "join_tokens": _nothing,
     }

@@ -18,6 +18,7 @@ from ferrotile_runner.tileir.interpreter.elements import (
     Array,
     UnsupportedOperation,
     convert,
+    element_dtype,
     flush,
     narrow_to_odd,
 )
@@ -40,11 +41,13 @@ from ferrotile_runner.tileir.interpreter.rounding import (
     two_sum,
 )
 
-_NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
+_NAMES: Mapping[np.dtype[np.generic], str] = MappingProxyType(
+    {element_dtype(name): name for name in ("f16", "bf16", "f32", "f64")}
+)
 
 
 def _name_of(dtype: np.dtype[np.generic]) -> str:
-    return _NAMES[dtype.name]
+    return _NAMES[dtype]
 
 
 def _finish(value: Array, dtype: np.dtype[np.generic], modes: Modes) -> Array:
@@ -67,17 +70,16 @@ class _Rounded(Struct, frozen=True):
 
     def __call__(self, args: tuple[Array, ...], modes: Modes) -> Array:
         dtype = args[0].dtype
-        with np.errstate(all="ignore"):
-            wide = _working(args, modes)
-            if modes.rounding in NEAREST:
-                return _finish(self.near(*wide), dtype, modes)
-            if dtype == np.float64:
-                near = np.asarray(self.near(*wide))
-                lanes = tuple(np.broadcast_to(x, near.shape) for x in wide)
-                return directed_f64(near, lanes, modes.rounding, self.exact)
-            parts = (np.asarray(x.astype(np.float64), order="C") for x in np.broadcast_arrays(*wide))
-            value = np.ascontiguousarray(self.odd(*parts))
-            return _finish(narrow(value, _name_of(dtype), dtype, modes.rounding), dtype, modes)
+        wide = _working(args, modes)
+        if modes.rounding in NEAREST:
+            return _finish(self.near(*wide), dtype, modes)
+        if dtype == np.float64:
+            near = np.asarray(self.near(*wide))
+            lanes = tuple(np.broadcast_to(x, near.shape) for x in wide)
+            return directed_f64(near, lanes, modes.rounding, self.exact)
+        parts = (np.asarray(x.astype(np.float64), order="C") for x in np.broadcast_arrays(*wide))
+        value = np.ascontiguousarray(self.odd(*parts))
+        return _finish(narrow(value, _name_of(dtype), dtype, modes.rounding), dtype, modes)
 
 
 def _sum(a: Fraction, b: Fraction) -> Fraction | None:
@@ -101,21 +103,20 @@ def _fma_exact(a: Fraction, b: Fraction, c: Fraction) -> Fraction | None:
 def fma(args: tuple[Array, ...], modes: Modes) -> Array:
     """a * b + c rounded once."""
     dtype = args[0].dtype
-    with np.errstate(all="ignore"):
-        wide = _working(args, modes)
-        if dtype == np.float64:
-            near = _fma64(*wide)
-            if modes.rounding in NEAREST:
-                return near
-            lanes = tuple(np.broadcast_to(x, near.shape) for x in wide)
-            return directed_f64(near, lanes, modes.rounding, _fma_exact)
-        a, b, c = (np.asarray(x.astype(np.float64), order="C") for x in np.broadcast_arrays(*wide))
-        if dtype == np.float32 and modes.rounding in NEAREST:
-            return _finish(fma_f32(a, b, c), dtype, modes)
-        value = odd_fma(a, b, c)
-        if modes.rounding not in NEAREST:
-            return _finish(narrow(value, _name_of(dtype), dtype, modes.rounding), dtype, modes)
-        return _finish(narrow_to_odd(value), dtype, modes)
+    wide = _working(args, modes)
+    if dtype == np.float64:
+        near = _fma64(*wide)
+        if modes.rounding in NEAREST:
+            return near
+        lanes = tuple(np.broadcast_to(x, near.shape) for x in wide)
+        return directed_f64(near, lanes, modes.rounding, _fma_exact)
+    a, b, c = (np.asarray(x.astype(np.float64), order="C") for x in np.broadcast_arrays(*wide))
+    if dtype == np.float32 and modes.rounding in NEAREST:
+        return _finish(fma_f32(a, b, c), dtype, modes)
+    value = odd_fma(a, b, c)
+    if modes.rounding not in NEAREST:
+        return _finish(narrow(value, _name_of(dtype), dtype, modes.rounding), dtype, modes)
+    return _finish(narrow_to_odd(value), dtype, modes)
 
 
 def _fma64(a: Array, b: Array, c: Array) -> Array:
@@ -124,8 +125,7 @@ def _fma64(a: Array, b: Array, c: Array) -> Array:
     th, tl = two_sum(c, ul)
     vh, vl = two_sum(uh, th)
     result = vh + to_odd(*two_sum(tl, vl))
-    with np.errstate(all="ignore"):
-        plain = a * b + c
+    plain = a * b + c
     sizes = np.stack([np.abs(x) for x in (a, b, c, uh)])
     finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
     extreme = finite & (((sizes != 0) & (sizes < 2.0**-900)) | (sizes > 2.0**900)).any(axis=0)
@@ -143,38 +143,33 @@ def _plain(operation: Callable[..., Array]) -> Function:
     def apply(args: tuple[Array, ...], modes: Modes) -> Array:
         if modes.rounding not in NEAREST:
             raise UnsupportedOperation(f"rounding {modes.rounding} of {args[0].dtype}")
-        with np.errstate(all="ignore"):
-            return _finish(operation(*_working(args, modes)), args[0].dtype, modes)
+        return _finish(operation(*_working(args, modes)), args[0].dtype, modes)
 
     return apply
 
 
-def _minmax(pick: Callable[[Array, Array], Array]) -> Function:
-    """Drops NaN unless told to propagate it; -0 counts as less than +0."""
-
-    less = bool(pick(np.zeros(1), np.ones(1))[0])
+def _minmax(number: Callable[..., Array], either: Callable[..., Array], sign: int) -> Function:
+    """Drops NaN (`number`) unless told to propagate it (`either`); -0 counts as less than +0. `sign` is 1 for the
+    greater, -1 for the less: of two zeros that is their sum, or the negated sum of the negated ones."""
 
     def apply(args: tuple[Array, ...], modes: Modes) -> Array:
         a, b = _working(args, modes)
-        with np.errstate(all="ignore"):
-            first = pick(a, b) | ((a == b) & (np.signbit(a) == less))
-            chosen = np.where(first, a, b)
-            nan_a, nan_b = np.isnan(a), np.isnan(b)
-            if modes.propagate_nan:
-                chosen = np.where(nan_a | nan_b, np.full_like(chosen, np.nan), chosen)
-            else:
-                chosen = np.where(nan_a, b, np.where(nan_b, a, chosen))
-            return _finish(chosen, args[0].dtype, modes)
+        chosen = np.asarray((either if modes.propagate_nan else number)(a, b))
+        zero = chosen == 0
+        if bool(zero.any()):
+            a, b = np.broadcast_arrays(a, b)
+            both = zero & (a == 0) & (b == 0)
+            chosen[both] = a[both] + b[both] if sign > 0 else -(-a[both] - b[both])
+        return _finish(chosen, args[0].dtype, modes)
 
     return apply
 
 
 def _through_f64(operation: Callable[..., Array]) -> Function:
     def apply(args: tuple[Array, ...], modes: Modes) -> Array:
-        with np.errstate(all="ignore"):
-            wide = tuple(x.astype(np.float64) for x in _working(args, modes))
-            value = np.asarray(operation(*wide))
-            return _finish(convert(value, _name_of(args[0].dtype)), args[0].dtype, modes)
+        wide = tuple(x.astype(np.float64) for x in _working(args, modes))
+        value = np.asarray(operation(*wide))
+        return _finish(convert(value, _name_of(args[0].dtype)), args[0].dtype, modes)
 
     return apply
 
@@ -185,10 +180,9 @@ def _integer_power(args: tuple[Array, ...], modes: Modes) -> Array:
 
 def _cmpf(args: tuple[Array, ...], modes: Modes) -> Array:
     a, b = _working(args, modes)
-    with np.errstate(all="ignore"):
-        nan = np.isnan(a) | np.isnan(b)
-        result = COMPARE[modes.predicate](a, b)
-        return result & ~nan if modes.ordered else result | nan
+    nan = np.isnan(a) | np.isnan(b)
+    result = COMPARE[modes.predicate](a, b)
+    return result & ~nan if modes.ordered else result | nan
 
 
 def _negate(args: tuple[Array, ...], modes: Modes) -> Array:
@@ -208,8 +202,8 @@ FLOATS: Mapping[str, Function] = MappingProxyType(
         "sqrt": _Rounded(np.sqrt, odd_root, _root),
         "remf": _plain(np.fmod),
         "fma": fma,
-        "minf": _minmax(np.less),
-        "maxf": _minmax(np.greater),
+        "minf": _minmax(np.fmin, np.minimum, -1),
+        "maxf": _minmax(np.fmax, np.maximum, 1),
         "negf": _negate,
         "absf": _plain(np.abs),
         "floor": _plain(np.floor),

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation
+from ferrotile_runner.tileir.interpreter.findings import Need
 from ferrotile_runner.tileir.interpreter.memory import Memory, Pointers
 from ferrotile_runner.tileir.interpreter.views import TensorView, TileView
 from ferrotile_runner.tileir.model import Operation, PointerType, TileType, TokenType, Value
@@ -32,7 +33,12 @@ class Unsupported(InterpreterError):
 
 
 class UndefinedBehaviour(InterpreterError):
-    """An access left its array."""
+    """An access left its array. `text_line`: of the operation in the disassembly, from 1; `need`: what would make it
+    one inside, where a larger array would."""
+
+    def __init__(self, message: str, text_line: int = 0, need: Need | None = None) -> None:
+        super().__init__(message)
+        self.text_line, self.need = text_line, need
 
 
 class OutOfTime(Exception):
@@ -63,7 +69,9 @@ class Frame(Struct):
 
     def tile(self, value: Value) -> Array:
         found = self.values[value.number]
-        if not isinstance(found, np.ndarray | np.generic):
+        if type(found) is np.ndarray:
+            return found
+        if not isinstance(found, np.generic):
             raise UnsupportedOperation(f"{value.name} is no tile of numbers")
         return np.asarray(found)
 
@@ -87,6 +95,11 @@ class Frame(Struct):
         if not isinstance(found, TileView):
             raise UnsupportedOperation(f"{value.name} is no view of tiles")
         return found
+
+    def forget(self, numbers: Sequence[int]) -> None:
+        """Drops values that nothing needs any more."""
+        for number in numbers:
+            self.values.pop(number, None)
 
     def part(self, chosen: Array) -> Frame:
         """The frame of some of the blocks, by place."""

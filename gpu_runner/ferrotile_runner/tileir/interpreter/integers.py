@@ -21,8 +21,7 @@ from ferrotile_runner.tileir.interpreter.modes import Function, Modes
 def _wrapping(operation: Callable[[Array, Array], Array]) -> Function:
     def apply(args: tuple[Array, ...], modes: Modes) -> Array:
         a, b = args
-        with np.errstate(all="ignore"):
-            return wrap(operation(as_unsigned(a), as_unsigned(b)), a.dtype)
+        return wrap(operation(as_unsigned(a), as_unsigned(b)), a.dtype)
 
     return apply
 
@@ -46,28 +45,35 @@ def _quotient(a: Array, b: Array) -> tuple[Array, Array, Array]:
     return quotient, remainder, safe
 
 
+def _are_counts(a: Array, b: Array) -> bool:
+    """No negative number, and no division by zero: every rounding but up is NumPy's."""
+    return a.size > 0 and int(b.min()) > 0 and int(a.min()) >= 0
+
+
 def divi(args: tuple[Array, ...], modes: Modes) -> Array:
     """Integer division with rounding zero, negative_inf or positive_inf."""
-    with np.errstate(all="ignore"):
-        a, b = (_read(x, modes) for x in args)
-        quotient, remainder, divisor = _quotient(a, b)
-        inexact, negative = remainder != 0, (remainder < 0) != (divisor < 0)
-        match modes.rounding:
-            case "" | "zero":
-                shift = np.zeros_like(a)
-            case "negative_inf":
-                shift = -(inexact & negative).astype(a.dtype)
-            case "positive_inf":
-                shift = (inexact & ~negative).astype(a.dtype)
-            case other:
-                raise UnsupportedOperation(f"divi rounding {other}")
-        return wrap(np.where(b == 0, np.zeros_like(a), quotient + shift), args[0].dtype)
+    a, b = (_read(x, modes) for x in args)
+    if modes.rounding in ("", "zero", "negative_inf") and _are_counts(a, b):
+        return wrap(a // b, args[0].dtype)
+    quotient, remainder, divisor = _quotient(a, b)
+    inexact, negative = remainder != 0, (remainder < 0) != (divisor < 0)
+    match modes.rounding:
+        case "" | "zero":
+            shift = np.zeros_like(a)
+        case "negative_inf":
+            shift = -(inexact & negative).astype(a.dtype)
+        case "positive_inf":
+            shift = (inexact & ~negative).astype(a.dtype)
+        case other:
+            raise UnsupportedOperation(f"divi rounding {other}")
+    return wrap(np.where(b == 0, np.zeros_like(a), quotient + shift), args[0].dtype)
 
 
 def _remi(args: tuple[Array, ...], modes: Modes) -> Array:
-    with np.errstate(all="ignore"):
-        a, b = (_read(x, modes) for x in args)
-        return wrap(np.where(b == 0, np.zeros_like(a), _quotient(a, b)[1]), args[0].dtype)
+    a, b = (_read(x, modes) for x in args)
+    if _are_counts(a, b):
+        return wrap(a % b, args[0].dtype)
+    return wrap(np.where(b == 0, np.zeros_like(a), _quotient(a, b)[1]), args[0].dtype)
 
 
 def _extreme(operation: Callable[[Array, Array], Array]) -> Function:
@@ -92,8 +98,9 @@ def _shri(args: tuple[Array, ...], modes: Modes) -> Array:
 
 
 def _mulhii(args: tuple[Array, ...], modes: Modes) -> Array:
-    a, b = (as_unsigned(x).astype(object) for x in args)
-    return wrap(np.asarray((a * b) >> width(args[0])).astype(as_unsigned(args[0]).dtype), args[0].dtype)
+    bits = width(args[0])
+    a, b = (as_unsigned(x).astype(object if bits == 64 else np.uint64) for x in args)
+    return wrap(np.asarray((a * b) >> bits).astype(as_unsigned(args[0]).dtype), args[0].dtype)
 
 
 def _cmpi(args: tuple[Array, ...], modes: Modes) -> Array:

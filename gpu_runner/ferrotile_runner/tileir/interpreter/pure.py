@@ -8,9 +8,9 @@ from types import MappingProxyType
 import numpy as np
 
 from ferrotile_runner.tileir.interpreter import shapes
-from ferrotile_runner.tileir.interpreter.arithmetic import ELEMENTWISE, elementwise
+from ferrotile_runner.tileir.interpreter.arithmetic import ELEMENTWISE
 from ferrotile_runner.tileir.interpreter.constants import parse_constant
-from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
+from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype, flush
 from ferrotile_runner.tileir.interpreter.frame import (
     Decoder,
     Frame,
@@ -21,6 +21,7 @@ from ferrotile_runner.tileir.interpreter.frame import (
 )
 from ferrotile_runner.tileir.interpreter.memory import Pointers
 from ferrotile_runner.tileir.interpreter.modes import Modes
+from ferrotile_runner.tileir.interpreter.pointers import POINTERS
 from ferrotile_runner.tileir.model import Operation, Value
 
 
@@ -48,8 +49,17 @@ def decode_elementwise(operation: Operation) -> Step:
     if name not in ELEMENTWISE:
         raise UnsupportedOperation(f"operation {name}")
 
+    function, number = ELEMENTWISE[name], result.number
+    if len(operands) == 1:
+        source = operands[0]
+
+        def unary(frame: Frame) -> None:
+            frame.values[number] = np.asarray(function((frame.tile(source),), modes))
+
+        return unary
+
     def step(frame: Frame) -> None:
-        frame.values[result.number] = elementwise(name, tuple(frame.tile(v) for v in operands), modes)
+        frame.values[number] = np.asarray(function(tuple(frame.tile(v) for v in operands), modes))
 
     return step
 
@@ -179,10 +189,11 @@ def _bytes(operation: Operation) -> Step:
 
 def _mmaf(operation: Operation) -> Step:
     roles = [operation.one(r) for r in ("lhs", "rhs", "acc")]
+    keep: Callable[[Array], Array] = flush if operation.flag("flush_to_zero") else np.asarray
 
     def step(frame: Frame) -> None:
-        a, b, c = (frame.tile(v) for v in roles)
-        frame.values[operation.results[0].number] = shapes.mmaf(a, b, c)
+        a, b, c = (keep(frame.tile(v)) for v in roles)
+        frame.values[operation.results[0].number] = keep(shapes.mmaf(a, b, c))
 
     return step
 
@@ -213,28 +224,6 @@ def _mmai(operation: Operation) -> Step:
     def step(frame: Frame) -> None:
         a, b, c = (frame.tile(v) for v in roles)
         frame.values[operation.results[0].number] = shapes.mmai(a, b, c, left, right)
-
-    return step
-
-
-def _offset(operation: Operation) -> Step:
-    pointer, offset, result = operation.one("pointer"), operation.one("offset"), operation.results[0].number
-
-    def step(frame: Frame) -> None:
-        base = frame.pointers(pointer)
-        frame.values[result] = Pointers(base.buffer, base.offsets + frame.tile(offset).astype(np.int64))
-
-    return step
-
-
-def _same(operation: Operation) -> Step:
-    """`assume`, and a pointer cast that changes nothing."""
-    source = operation.one("source")
-    if element_of(source) != element_of(operation.results[0]):
-        raise UnsupportedOperation(f"{operation.name} to another element type")
-
-    def step(frame: Frame) -> None:
-        frame.values[operation.results[0].number] = frame.values[source.number]
 
     return step
 
@@ -273,9 +262,7 @@ PURE: Mapping[str, Decoder] = MappingProxyType(
         "mmaf": _mmaf,
         "mmaf_scaled": _mmaf_scaled,
         "mmai": _mmai,
-        "offset": _offset,
-        "assume": _same,
-        "ptr_to_ptr": _same,
+        **POINTERS,
         "get_tile_block_id": _block_id,
         "get_num_tile_blocks": _grid,
     }

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ferrotile_runner.tileir.interpreter.control import decode_region
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
+from ferrotile_runner.tileir.interpreter.findings import Finding
 from ferrotile_runner.tileir.interpreter.frame import (
     Datum,
     Frame,
@@ -56,7 +57,7 @@ class RunResult(Struct, frozen=True):
 
     arrays: Mapping[str, Array]
     written: Mapping[str, Array]
-    findings: tuple[str, ...]
+    findings: tuple[Finding, ...]
     printed: tuple[str, ...] = ()
     """What the blocks print, block by block."""
     repeatable: bool = False
@@ -74,10 +75,9 @@ def run(
     cancel: threading.Event | None = None,
     at_once: int | None = None,
 ) -> RunResult:
-    """Runs `entry` on copies of the arrays. `grid` has up to three extents. `seed` fills undetermined lanes,
-    a negative one with zeros.
-    `at_once`: how many blocks run together, by default as many as fit; blocks that get in each other's way are run
-    again one by one.
+    """Runs `entry` on copies of the arrays; what it does not write is not copied. `grid` has up to three extents.
+    `seed` fills undetermined lanes, a negative one with zeros. `at_once`: how many blocks run together, by default as
+    many as fit; blocks that get in each other's way are run again one by one.
 
     Raises Unsupported for an operation without a meaning here, UndefinedBehaviour for an access outside its
     array, InterpreterError for arguments that do not fit, OutOfTime at the time limit or when cancelled."""
@@ -94,7 +94,7 @@ def run(
     except UnsupportedOperation as error:
         raise Unsupported(str(error)) from error
     except OutOfBounds as error:
-        raise UndefinedBehaviour(str(error)) from error
+        raise UndefinedBehaviour(str(error), error.text_line, error.need) from error
     return result
 
 
@@ -119,6 +119,11 @@ def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
         for parameter, word in zip(entry.parameters, launch.arguments, strict=True)
         if isinstance(word, Storage) and parameter.number in shared
     }
+    changed = {
+        word.name
+        for parameter, word in zip(entry.parameters, launch.arguments, strict=True)
+        if isinstance(word, Storage) and parameter.number in found.written | found.updated
+    }
     several = [word.name for word in launch.arguments if isinstance(word, Storage)]
     names |= {name for name in several if several.count(name) > 1}
     buffers: dict[str, Buffer] = {}
@@ -130,8 +135,12 @@ def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
         dtype = element_dtype(element_of(parameter))
         if isinstance(word, Storage):
             if word.name not in buffers:
-                flat = np.array(word.array).reshape(-1).view(dtype)
-                buffers[word.name] = Buffer(word.name, flat, word.blank, word.name in names)
+                # What nothing writes need not be copied.
+                fixed = word.name not in changed
+                whole = word.array if fixed else np.array(word.array)
+                flat = np.ascontiguousarray(whole).reshape(-1).view(dtype)
+                buffers[word.name] = Buffer(word.name, flat, word.blank, word.name in names, fixed)
+                memory.add(buffers[word.name])
                 shapes[word.name] = word.array.shape
             values[parameter.number] = Pointers(buffers[word.name], np.zeros(1, np.int64))
         else:
@@ -146,15 +155,21 @@ def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
         ids = np.stack([some % nx, some // nx % ny, some // (nx * ny)])
         frame = Frame(memory, some, ids, (nx, ny, nz), dict(values), launch.deadline, launch.cancel)
         frame.check_time()
-        body(frame)
+        with np.errstate(all="ignore"):
+            body(frame)
     result = RunResult(
         {name: b.data.reshape(shapes[name]) for name, b in buffers.items()},
-        {name: (b.writer >= 0).reshape(shapes[name]) for name, b in buffers.items()},
+        {name: _written(b).reshape(shapes[name]) for name, b in buffers.items()},
         tuple(memory.findings),
         tuple(text for _, text in sorted(memory.printed, key=lambda item: item[0])),
         not (memory.drawn or memory.conflicts or found.in_turn or found.updated),
     )
     return result, memory.conflicts
+
+
+def _written(buffer: Buffer) -> Array:
+    never = np.broadcast_to(np.False_, buffer.data.shape)
+    return never if buffer.writer is None else buffer.writer != 0
 
 
 def batch_size(entry: Entry) -> int:

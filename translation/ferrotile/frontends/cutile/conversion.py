@@ -8,7 +8,7 @@ from ferrotile.frontends.cutile.environment import Context, Poisoned
 from ferrotile.frontends.cutile.literals import Number, cast, default_dtype, fits
 from ferrotile.frontends.cutile.values import Abstract, Const, Poison, Tile, Unusable, describe
 from ferrotile.program import dtypes
-from ferrotile.program.dtypes import DType, DTypeVariableError, Kind
+from ferrotile.program.dtypes import AssumedDType, DType, DTypeVariableError, Kind, met
 from ferrotile.program.ir import Value
 from ferrotile.program.types import Shape, Size, TileType, same_shape
 
@@ -116,9 +116,11 @@ def _symbolic(ctx: Context, value: Const, dtype: DType) -> Value | None:
 def convert(ctx: Context, value: Value, dtype: DType, rounding: str | None = None) -> Value:
     """`astype`: the operation that takes one element type to another; none when they are the same."""
     source = tile_of(value).dtype
-    if source.identical(dtype):
+    if source is dtype:
         return value
     result = TileType(dtype, tile_of(value).shape)
+    if source.identical(dtype):
+        return Value(value.id, result, value.name)
     if source.is_float:
         if dtype.is_float:
             return ctx.emit("ftof", (value,), result, rounding=rounding)
@@ -188,8 +190,12 @@ def promote_dtypes(a: DType, b: DType) -> DType | None:
     """The type of two typed operands together; None when they do not combine.
 
     Raises `DTypeVariableError` where two type variables meet: they have to be one."""
-    if a.identical(b):
+    if a is b:
         return a
+    if isinstance(a, AssumedDType) and isinstance(b, AssumedDType):
+        a.meet(b)
+    if a.identical(b):
+        return met(a, b)
     if a.variable or b.variable:
         return _promote_variable(a, b)
     if Kind.STORAGE in (a.kind, b.kind):
@@ -259,6 +265,8 @@ def implicit_cast(ctx: Context, value: Operand, dtype: DType, what: str) -> Valu
             raise ctx.refused("FT208", f"the constant {value.value} is out of range of {dtype}")
         return materialise(ctx, value, dtype)
     source = own_dtype(ctx, value)
+    if isinstance(dtype, AssumedDType) and source.is_float and not isinstance(source, AssumedDType):
+        ctx.specific = True
     if not source.identical(dtype) and not _promotes_to(source, dtype):
         raise ctx.refused(
             "FT206",

@@ -88,6 +88,8 @@ class Context:
 
     def __init__(self, module: Module, inline: Inline, syntax: dict[int, list[Finding]] | None = None) -> None:
         self.module = module
+        self.spans = module.spans
+        """The places found so far, for those who ask very often."""
         self.syntax = {} if syntax is None else syntax
         """Unsupported syntax of functions, by `id` of their node."""
         self.builder = Builder()
@@ -106,7 +108,11 @@ class Context:
         """Plain values of module-level constants, or why they have none."""
         self.diagnostics: list[Diagnostic] = []
         self.pinned: set[str] = set()
+        self.specific = False
+        """Whether a float of a type that the program says is stored in an array of an assumed one."""
         self.module_values: dict[str, Abstract] = {}
+        self.members: dict[str, Abstract] = {}
+        """What attributes of other modules stand for, by their dotted names."""
 
     # diagnostics
     def refused(
@@ -150,7 +156,7 @@ class Context:
 
     def at(self, node: ast.AST) -> _At:
         """Sets the span to that of `node` inside the `with`."""
-        return _At(self, self.module.span_of(node))
+        return _At(self, self.spans.get(id(node)) or self.module.span_of(node))
 
     def tick(self) -> None:
         """Counts a step; refuses a kernel that takes too many."""

@@ -42,7 +42,8 @@ def evaluate(ctx: Context, node: ast.expr) -> Abstract:
     """The abstract value of an expression; raises Refused or Poisoned."""
     ctx.tick()
     handler = _TABLE.get(type(node))
-    before, ctx.span = ctx.span, ctx.module.span_of(node)
+    before = ctx.span
+    ctx.span = ctx.spans.get(id(node)) or ctx.module.span_of(node)
     try:
         if handler is None:
             raise ctx.refused("FT201", message_of(node))
@@ -90,13 +91,18 @@ def attribute_of(ctx: Context, base: Abstract, name: str) -> Abstract:
     """`base.name`."""
     match base:
         case Global(dotted=dotted):
-            linked = member(ctx, f"{dotted}.{name}")
+            whole = f"{dotted}.{name}"
+            known = ctx.members.get(whole)
+            if known is not None:
+                return known
+            linked = member(ctx, whole)
             if linked is not None:
                 return linked
-            check_exists(ctx, f"{dotted}.{name}")
-            found = of_dotted(f"{dotted}.{name}")
+            check_exists(ctx, whole)
+            found = of_dotted(whole)
             if dotted == "cuda.tile" and isinstance(found, Global) and not _known(name):
                 raise calls.unknown(ctx, name)
+            ctx.members[whole] = found
             return found
         case Array() | TiledView() | RawMemory():
             found_attribute = array_methods.attribute(ctx, base, name)
@@ -232,7 +238,7 @@ def _arguments(ctx: Context, node: ast.Call) -> Call:
             spans.extend([ctx.module.span_of(argument)] * len(inner.items))
         else:
             positional.append(usable(ctx, argument))
-            spans.append(ctx.module.span_of(argument))
+            spans.append(ctx.spans.get(id(argument)) or ctx.module.span_of(argument))
     keywords: dict[str, Abstract] = {}
     keyword_spans = {}
     for keyword in node.keywords:
@@ -243,8 +249,9 @@ def _arguments(ctx: Context, node: ast.Call) -> Call:
             keywords.update(inner.items)
             keyword_spans.update(dict.fromkeys(dict(inner.items), ctx.module.span_of(keyword.value)))
             continue
-        keywords[keyword.arg] = usable(ctx, keyword.value)
-        keyword_spans[keyword.arg] = ctx.module.span_of(keyword.value)
+        value = keyword.value
+        keywords[keyword.arg] = usable(ctx, value)
+        keyword_spans[keyword.arg] = ctx.spans.get(id(value)) or ctx.module.span_of(value)
     name = _written(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else "the call"
     return Call(name, tuple(positional), keywords, tuple(spans), keyword_spans)
 

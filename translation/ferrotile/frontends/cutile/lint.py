@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
+from ferrotile.syntax.parsed import children
+
 _STATEMENTS = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.For, ast.Raise, ast.While, ast.If, ast.Continue, ast.Break,
     ast.Return, ast.With, ast.Pass, ast.FunctionDef,
@@ -16,6 +18,7 @@ _EXPRESSIONS = (
     ast.Call, ast.Name, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Attribute, ast.Constant, ast.JoinedStr, ast.Tuple,
     ast.Subscript, ast.Slice, ast.Lambda, ast.BoolOp, ast.IfExp,
 )  # fmt: skip
+_LEAVES = frozenset((ast.Name, ast.Constant))
 _INSTEAD = {
     ast.List: "list displays are not supported in a kernel: write a tuple",
     ast.Dict: "dictionaries are not supported in a kernel, but for `**` arguments",
@@ -174,10 +177,17 @@ class _Linter:
                 self.report(node, "only names can be assigned in a kernel: tiles and arrays are not changed in place")
 
     def expression(self, node: ast.expr) -> None:
+        if type(node) in _LEAVES:
+            return
         if not isinstance(node, _EXPRESSIONS):
             self.report(node)
             return
         match node:
+            case ast.Attribute(value=value):
+                self.expression(value)
+            case ast.BinOp(left=left, right=right):
+                self.expression(left)
+                self.expression(right)
             case ast.Call():
                 self._call(node)
             case ast.JoinedStr(values=values):
@@ -237,4 +247,4 @@ class _Linter:
 
 
 def _inner(node: ast.expr) -> Iterator[ast.expr]:
-    return (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    return (child for child in children(node) if isinstance(child, ast.expr))

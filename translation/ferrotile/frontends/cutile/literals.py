@@ -107,7 +107,9 @@ def default_dtype(value: Number) -> DType | None:
         return dtypes.BOOL
     if isinstance(value, float):
         return dtypes.F32
-    return next((d for d in (dtypes.I32, dtypes.I64, dtypes.U64) if fits(value, d)), None)
+    if -(1 << 31) <= value < 1 << 31:
+        return dtypes.I32
+    return next((d for d in (dtypes.I64, dtypes.U64) if fits(value, d)), None)
 
 
 class Format(Struct, frozen=True):

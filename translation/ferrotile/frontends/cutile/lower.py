@@ -17,10 +17,17 @@ from ferrotile.frontends.cutile.lint import Finding
 from ferrotile.frontends.cutile.statements import RETURN, assigned_names, helper_value, run
 from ferrotile.frontends.cutile.values import Abstract, Array, Const, DictOf, DTypeOf, Function, Tile, TupleOf, Unusable
 from ferrotile.passes.uses import eliminate_dead, operations
-from ferrotile.program.dtypes import DType, DTypeVariableError
-from ferrotile.program.ir import Block, Constant, Parameter, Program, Value
-from ferrotile.program.types import ArrayType, Shape, TileType, ViewType
-from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ConstantValue, ScalarArgument, Signature
+from ferrotile.program.dtypes import AssumedDType, DType, DTypeVariableError, Kind
+from ferrotile.program.ir import Block, Constant, Parameter, Program
+from ferrotile.program.types import ArrayType, Shape, TileType, Type, ViewType
+from ferrotile.signatures.model import (
+    ArrayArgument,
+    ConstantArgument,
+    ConstantValue,
+    ScalarArgument,
+    Signature,
+    Source,
+)
 from ferrotile.syntax.module import FunctionSource, Module, parameters_of
 
 _MAX_DEPTH = 60
@@ -31,6 +38,11 @@ class Lowered(Struct, frozen=True):
 
     program: Program | None
     diagnostics: tuple[Diagnostic, ...]
+    specific: bool = False
+    """Whether the kernel is not generic in an array's type that is only assumed: a scalar has it, and Rust has no
+    arithmetic for a scalar of a type parameter, or a float of another type is stored."""
+    meetings: frozenset[tuple[str, str]] = frozenset()
+    """Arrays whose element types are only assumed, but have to be one."""
 
 
 def lower_kernel(
@@ -56,6 +68,7 @@ def _lower(
     module: Module, kernel: FunctionSource, signature: Signature, syntax: dict[int, list[Finding]] | None
 ) -> Lowered:
     ctx = Context(module, _inline, syntax)
+    meetings: set[tuple[str, str]] = set()
     frame = Frame({}, _locals(kernel.node), is_kernel=True)
     if kernel.enclosing:
         frame.closure = closure_of(ctx, kernel)
@@ -63,7 +76,10 @@ def _lower(
     for argument in signature.arguments:
         match argument:
             case ArrayArgument(name=name, dtype=dtype, extents=extents):
-                value = ctx.builder.fresh(ArrayType(dtype, len(extents)), name)
+                kind = dtype
+                if argument.source is Source.ASSUMED and dtype.kind is Kind.FLOAT and not dtype.variable:
+                    kind = AssumedDType(dtype.name, dtype.kind, dtype.bits, None, name, meetings)
+                value = ctx.builder.fresh(ArrayType(kind, len(extents)), name)
                 parameters.append(Parameter(name, value))
                 frame.variables[name] = Array(value, name)
             case ScalarArgument(name=name, dtype=dtype):
@@ -93,7 +109,13 @@ def _lower(
     if any(d.severity is Severity.ERROR for d in diagnostics):
         return Lowered(None, diagnostics)
     program = eliminate_dead(program, unchanged=False)
-    return Lowered(replace(program, constants=_constants(program, signature, ctx.pinned)), diagnostics)
+    used, specific = _types(program)
+    constants = tuple(
+        Constant(a.name, a.value, a.name in ctx.pinned)
+        for a in signature.arguments
+        if isinstance(a, ConstantArgument) and a.name in used and isinstance(a.value, int)
+    )
+    return Lowered(replace(program, constants=constants), diagnostics, specific or ctx.specific, frozenset(meetings))
 
 
 def _constant_value(constant: ConstantValue, name: str | None) -> Abstract:
@@ -117,24 +139,26 @@ def _locals(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     return frozenset(names)
 
 
-def _constants(program: Program, signature: Signature, pinned: set[str]) -> tuple[Constant, ...]:
-    """The constant parameters that the program names, in signature order."""
+def _types(program: Program) -> tuple[set[str], bool]:
+    """The constant parameters that the program names; `Lowered.specific`."""
     used: set[str] = set()
+    kinds: dict[int, Type] = {}
+    specific = False
     for operation in operations(program.body):
-        name = operation.attribute("name")
-        if operation.opcode == "const_param" and isinstance(name, str):
-            used.add(name)
-        for value in (*operation.operands, *operation.results):
-            used.update([s.symbol for s in _extents(value) if s.symbol is not None])
-    return tuple(
-        Constant(a.name, a.value, a.name in pinned)
-        for a in signature.arguments
-        if isinstance(a, ConstantArgument) and a.name in used and isinstance(a.value, int)
-    )
+        if operation.opcode == "const_param":
+            used.add(str(operation.attribute("name")))
+        for value in operation.operands:
+            kinds[id(value.type)] = value.type
+        for value in operation.results:
+            kind = kinds[id(value.type)] = value.type
+            if isinstance(kind, TileType) and not kind.shape and not kind.pointer:
+                specific = specific or isinstance(kind.dtype, AssumedDType)
+    used.update(s.symbol for kind in kinds.values() for s in _extents(kind) if s.symbol is not None)
+    return used, specific
 
 
-def _extents(value: Value) -> Shape:
-    match value.type:
+def _extents(kind: Type) -> Shape:
+    match kind:
         case TileType(shape=shape) | ViewType(tile=shape):
             return shape
         case ArrayType():

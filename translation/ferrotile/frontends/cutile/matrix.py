@@ -34,6 +34,8 @@ _ACCUMULATORS: dict[DType, tuple[DType, ...]] = {
     dtypes.U8: (dtypes.I32,),
 }
 """Accumulator types that `mma` takes; the first is `matmul`'s."""
+_IN_ALL = (dtypes.F32,)
+"""Those that it takes for every type that a variable stands for."""
 
 
 def _mma(ctx: Context, args: Arguments) -> Abstract:
@@ -100,7 +102,7 @@ def multiply(ctx: Context, x: Value, y: Value, acc: Value, fast: bool = False) -
     mixed = first.dtype in integers and second.dtype in integers
     if first.dtype != second.dtype and not mixed:
         raise ctx.refused("FT203", f"`mma` needs equal types, not {first.dtype} and {second.dtype}")
-    allowed = _ACCUMULATORS.get(first.dtype.concrete)
+    allowed = _IN_ALL if first.dtype.variable else _ACCUMULATORS.get(first.dtype)
     if allowed is None:
         raise ctx.refused("FT203", f"`mma` does not take {first.dtype}")
     if not any(total.dtype.identical(d) for d in allowed):

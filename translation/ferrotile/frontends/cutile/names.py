@@ -59,7 +59,7 @@ def _module_value(ctx: Context, node: ast.Name) -> Abstract:
         raise ctx.refused("FT205", f"`{name}` is imported more than once, as different things: use one name each")
     resolved = ctx.module.resolve(node)
     if resolved is not None:
-        return of_dotted(resolved)
+        return ctx.module_values.setdefault(name, of_dotted(resolved))
     if function is not None:
         return _module_function(ctx, function)
     if name in ctx.module.constants:

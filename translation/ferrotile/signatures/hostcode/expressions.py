@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable
 
 from ferrotile.signatures import numbers
 from ferrotile.signatures.comparisons import compare, truth
@@ -44,15 +45,42 @@ _COMPREHENDED = 64
 def evaluate(run: Run, node: ast.expr, scope: Scope) -> Value:
     """The value of `node`. Raises Stop and Raised."""
     run.step()
+    handler = _OFTEN.get(type(node))
+    return _seldom(run, node, scope) if handler is None else handler(run, node, scope)
+
+
+def _constant(run: Run, node: ast.expr, scope: Scope) -> Value:
+    assert isinstance(node, ast.Constant)
+    return literal(node.value)
+
+
+def _name(run: Run, node: ast.expr, scope: Scope) -> Value:
+    assert isinstance(node, ast.Name)
+    found = scope.names.get(node.id)
+    return global_name(run, node.id, scope.home) if found is None else found
+
+
+def _attribute(run: Run, node: ast.expr, scope: Scope) -> Value:
+    assert isinstance(node, ast.Attribute)
+    return attribute(run, evaluate(run, node.value, scope), node.attr)
+
+
+def _call(run: Run, node: ast.expr, scope: Scope) -> Value:
+    assert isinstance(node, ast.Call)
+    return call(run, node, scope)
+
+
+_OFTEN: dict[type[ast.expr], Callable[[Run, ast.expr, Scope], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+}
+"""By far the most expressions, found without asking one kind after the other."""
+
+
+def _seldom(run: Run, node: ast.expr, scope: Scope) -> Value:
     match node:
-        case ast.Constant(value=value):
-            return literal(value)
-        case ast.Name(id=name):
-            return _name(run, name, scope)
-        case ast.Attribute(value=owner, attr=attr):
-            return attribute(run, evaluate(run, owner, scope), attr)
-        case ast.Call():
-            return call(run, node, scope)
         case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
             return _sequence(run, elements, scope)
         case ast.Dict(keys=keys, values=values):
@@ -105,12 +133,6 @@ def _choice(run: Run, node: ast.IfExp, scope: Scope) -> Value:
     return evaluate(run, node.body if settle(run, node.test, tested, True, scope) else node.orelse, scope)
 
 
-def _name(run: Run, name: str, scope: Scope) -> Value:
-    if name in scope.names:
-        return scope.names[name]
-    return global_name(run, name, scope.home)
-
-
 def global_name(run: Run, name: str, home: Home, depth: int = 0) -> Value:
     """A name of a module, through what it imports from modules that are read."""
     if name in home.globals:
@@ -134,12 +156,18 @@ def global_name(run: Run, name: str, home: Home, depth: int = 0) -> Value:
 
 def dotted_value(run: Run, dotted: str, depth: int = 0) -> Value:
     """What a dotted name means: something of a module of the workspace, an element type, or something not read."""
+    outside = run.outside.get(dotted)
+    if outside is not None:
+        return outside
     dtype = dtype_of(dotted)
     if dtype is not None:
-        return ElementType(dtype)
+        return run.outside.setdefault(dotted, ElementType(dtype))
     found = run.split(dotted) if depth < 8 else None
     if found is None:
-        return known_global(dotted) or Global(dotted)
+        known = known_global(dotted)
+        if known is None and depth < 8:
+            return run.outside.setdefault(dotted, Global(dotted))
+        return known or Global(dotted)
     home, rest = found
     if not rest:
         return Global(dotted)

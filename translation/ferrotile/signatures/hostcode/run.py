@@ -88,6 +88,8 @@ class Run:
         self.made_kernels: set[int] = set()
         self.evaluate: Evaluate
         self.execute: Execute
+        self.outside: dict[str, Value] = {}
+        """What dotted names of modules that are not read stand for."""
         self._fresh = 0
         self._summaries: dict[int, Summary] = {}
         self._homes: dict[str, Home] = {}

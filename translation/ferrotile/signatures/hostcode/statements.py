@@ -14,7 +14,6 @@ from ferrotile.signatures.hostcode.facts import demand, settle
 from ferrotile.signatures.hostcode.objects import elements
 from ferrotile.signatures.hostcode.paths import Raised
 from ferrotile.signatures.hostcode.run import Run, Scope
-from ferrotile.signatures.hostcode.summary import nodes
 from ferrotile.signatures.values import (
     UNKNOWN,
     Class,
@@ -27,6 +26,7 @@ from ferrotile.signatures.values import (
     Unknown,
     Value,
 )
+from ferrotile.syntax.parsed import nodes
 
 _ROUNDS = 16
 """A loop over more items than this is read once, for any one of them."""

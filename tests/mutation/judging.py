@@ -1,0 +1,193 @@
+"""What becomes of a mutant: whether it is proved, and whether running it shows that it is another program."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+import numpy as np
+from ferrotile_runner.entry_arrays import tile_extents
+from ferrotile_runner.inputs import Case, cases
+from ferrotile_runner.launch_facts import facts_of
+from ferrotile_runner.simulation import Verdict, simulate
+from ferrotile_runner.tileir.equivalence import prove
+from ferrotile_runner.tileir.interpreter import Order, RunResult, Storage, UndefinedBehaviour, Word, run
+from ferrotile_runner.tileir.model import Entry
+from known import Sides
+from late_loads import late_loads
+from late_stores import late_stores
+from launches import large_scalars, more_cases
+from msgspec import Struct
+from subjects import Pair
+
+SECONDS = 20.0
+"""Time that running one mutant may take; one that takes longer is another program."""
+
+_IN_OTHER_ORDERS = frozenset({"two whole tiles", "tiles and a tail", "hard values"})
+"""Launches on which an entry is run in other orders."""
+
+Running = Callable[[Entry, Sequence[Word], Sequence[int]], RunResult]
+
+
+def _with_late_loads(entry: Entry, words: Sequence[Word], grid: Sequence[int]) -> RunResult:
+    return run(late_loads(entry), words, grid)
+
+
+def _backwards(entry: Entry, words: Sequence[Word], grid: Sequence[int]) -> RunResult:
+    return run(late_loads(entry, backwards=True), words, grid)
+
+
+ORDERS: tuple[tuple[str, Running], ...] = (
+    ("late loads", _with_late_loads),
+    ("late loads, stores backwards", _backwards),
+    ("late stores", late_stores),
+)
+"""Orders of accesses that tokens alone rule out."""
+
+
+class Way(Struct, frozen=True):
+    """A way of running both sides beyond the rung's simulation."""
+
+    name: str
+    launches: Sequence[Case]
+    running: Running | None = None
+    """The order of accesses, where it is another one."""
+    seconds: float = SECONDS
+
+
+class Fate(Enum):
+    """How a mutant ended. `FAULT` and `NO_VERDICT` must never be; `EQUAL` and `UNSEEN` ask for a reason."""
+
+    CAUGHT = "rejected by the proof, seen in a run"
+    UNSEEN = "rejected by the proof, not seen in a run"
+    NOT_RUN = "rejected by the proof, cannot be run"
+    EQUAL = "proved, equal in every run"
+    PROVED_ONLY = "proved, cannot be run"
+    FAULT = "proved, though a run differs"
+    NO_VERDICT = "the prover fails or takes too long"
+
+
+class Judgement(Struct, frozen=True):
+    """`seen`: by which way of running; `why`: what the proof or the run says."""
+
+    fate: Fate
+    seen: str = ""
+    why: str = ""
+
+
+class Judge:
+    """Of the mutants of one pair. What the original makes of the inputs is worked out once."""
+
+    def __init__(self, pair: Pair, orders: bool = False, simulated: bool = True) -> None:
+        """`orders`: whether mutants are run in other orders as well; `simulated`: whether they are run at all."""
+        self.pair = pair
+        self.sides = Sides(pair)
+        self.python, self.rust = self.sides.python, self.sides.rust
+        self.launches: list[Case] = []
+        signature, hypotheses = pair.signature, pair.translation.hypotheses
+        more, large = list[Case](), list[Case]()
+        if simulated and (signature.grid is not None or facts_of(hypotheses).grid):
+            tiles = tile_extents(self.python, signature)
+            self.launches = list(cases(signature, hypotheses, tiles))
+            more = more_cases(signature, hypotheses, tiles)
+            large = large_scalars(signature, hypotheses, tiles)
+        self.known: dict[tuple[object, ...], RunResult | UndefinedBehaviour] = {}
+        first = self.run(self.rust, self.launches) if self.launches else (None, "no launch is known")
+        self.can_run = first[0] is False
+        few = [case for case in self.launches if case.name in _IN_OTHER_ORDERS]
+        ways: list[Way] = [Way("more launches", more), Way("large scalars", large, seconds=2.0)]
+        ways += [Way(name, few, way) for name, way in ORDERS] if orders else []
+        tried = [(way, self.run(self.rust, way.launches, way)) for way in ways if way.launches] if self.can_run else []
+        self.ways = [way for way, found in tried if found[0] is False]
+        """Other launches, other orders of unordered accesses, as far as the translation itself is the same in them."""
+        self.unlike = [f"{way.name}: {said}" for way, (differs, said) in tried if differs]
+        self.unlike += [first[1]] if first[0] else []
+        """Where the translation itself is not: faults of the tool."""
+
+    def __call__(self, mutant: Entry, orders: bool = True) -> Judgement:
+        """`orders`: whether other orders of accesses may tell."""
+        proof = prove(self.python, mutant, self.sides.parameters, self.sides.facts)
+        why = "" if proof.equal else str(proof.difference or proof.reason)
+        seen, said = self.seen(mutant, orders)
+        match proof.equal, seen:
+            case True, None:
+                return Judgement(Fate.PROVED_ONLY)
+            case False, None:
+                return Judgement(Fate.NOT_RUN, "", why)
+            case True, "":
+                return Judgement(Fate.EQUAL)
+            case True, str(where):
+                return Judgement(Fate.FAULT, where, said)
+            case False, "":
+                return Judgement(Fate.UNSEEN, "", why)
+            case _, where:
+                return Judgement(Fate.CAUGHT, where or "", why)
+
+    def seen(self, mutant: Entry, orders: bool = True) -> tuple[str | None, str]:
+        """The way of running that shows a difference, and what it says; "" where none does, None where the mutant
+        cannot be run."""
+        if not self.can_run:
+            return None, ""
+        differs, said = self.run(mutant, self.launches)
+        if differs is None:
+            return None, said
+        if differs:
+            return "simulation", said
+        for way in self.ways:
+            if way.running is not None and not orders:
+                continue
+            differs, said = self.run(mutant, way.launches, way)
+            if differs:
+                return way.name, said
+        return "", ""
+
+    def run(self, mutant: Entry, launches: Sequence[Case], way: Way | None = None) -> tuple[bool | None, str]:
+        """Whether it differs from the original on some launch; None where it cannot be run."""
+
+        def execute(
+            entry: Entry, words: Sequence[Word], grid: Sequence[int], *, seed: int, order: Order, seconds: float
+        ) -> RunResult:
+            if entry is self.python:
+                return self.original(words, grid, seed, order, seconds)
+            if way is not None and way.running is not None:
+                return way.running(entry, words, grid)
+            return run(entry, words, grid, seed=seed, order=order, seconds=seconds)
+
+        signature, rust = self.pair.signature, self.pair.translation
+        seconds = SECONDS if way is None else way.seconds
+        try:
+            found = simulate(self.python, mutant, signature, rust, seconds, launches=launches, execute=execute)
+        except (ValueError, TypeError, KeyError, IndexError, AssertionError, AttributeError) as error:
+            return None, f"{type(error).__name__}: {error}"  # a mutant that the interpreter has no meaning for
+        except RecursionError:
+            return None, "too deep"
+        match found.verdict:
+            case Verdict.AGREED:
+                return False, ""
+            case Verdict.UNDECIDED:
+                return None, found.text
+            case Verdict.OUT_OF_TIME if way is not None:
+                return None, found.text
+            case _:
+                return True, found.text
+
+    def original(
+        self, words: Sequence[Word], grid: Sequence[int], seed: int, order: Order, seconds: float
+    ) -> RunResult:
+        key = (*map(_digest, words), *grid, seed, order)
+        if key not in self.known:
+            try:
+                self.known[key] = run(self.python, words, grid, seed=seed, order=order, seconds=seconds)
+            except UndefinedBehaviour as error:
+                self.known[key] = error
+        found = self.known[key]
+        if isinstance(found, UndefinedBehaviour):
+            raise found
+        return found
+
+
+def _digest(word: Word) -> object:
+    if isinstance(word, Storage):
+        return word.name, word.array.shape, zlib.crc32(np.ascontiguousarray(word.array).view(np.uint8).tobytes())
+    return repr(word)

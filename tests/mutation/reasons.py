@@ -1,0 +1,315 @@
+"""Why a mutant that no run tells from the original is the same program, or why no run can tell it.
+
+A table written by hand: each row names kinds of mutations, gives the reason in words, and checks on the very mutant
+that the reason applies. Rows of `BEYOND` are no reasons: those mutants are other programs, in what only other blocks
+or undefined behaviour would show; the proof must reject them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from edit import Edit
+from ferrotile_runner.tileir.model import Entry, Operation, PartitionViewType, TileType, TokenType, Value, walk
+from ferrotile_runner.tileir.operations import TABLE, Effect, Kind
+from judging import Fate
+from known import WRITES, Known, Sides, holds
+from msgspec import Struct
+
+ASKED = frozenset({Fate.EQUAL, Fate.UNSEEN, Fate.PROVED_ONLY})
+REJECTED = frozenset({Fate.CAUGHT, Fate.UNSEEN, Fate.NOT_RUN})
+PROVED = frozenset({Fate.EQUAL, Fate.PROVED_ONLY, Fate.FAULT})
+_TOKENS = frozenset({"dropped token", "other token", "shorter join", "ignored token", "lost carry", "swapped carries",
+                     "other passed value", "result of a loop"})  # fmt: skip
+OF_ORDER = _TOKENS | {"reordered stores", "doubled store", "missing store", "other view", "other memory order"}
+"""Kinds that other orders of accesses may show."""
+_COMMUTE = frozenset(["addi", "muli", "andi", "ori", "xori", "maxi", "mini", "mulhii", "addf", "mulf", "fma"])
+
+
+class Given(Struct, frozen=True):
+    """A mutant, and what is known of the translation that it was made from."""
+
+    sides: Sides
+    known: Known
+    changed: Known
+    kind: str
+    edit: Edit
+    mutant: Entry
+
+    @property
+    def at(self) -> Operation:
+        return self.edit.at
+
+    @property
+    def new(self) -> Operation | None:
+        """What the operation has become, where it is still one of its name."""
+        return next((op for op in reversed(self.edit.becomes) if op.name == self.at.name), None)
+
+
+class Reason(Struct, frozen=True):
+    """`kinds` empty: any."""
+
+    words: str
+    kinds: frozenset[str]
+    applies: Callable[[Given], bool]
+
+
+def _kinds(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+def _commutes(given: Given) -> bool:
+    symmetric = given.at.name in {"cmpi", "cmpf"} and given.at.word("predicate") in {"equal", "not_equal"}
+    return symmetric or given.at.name in _COMMUTE
+
+
+def _nothing_to_order(given: Given) -> bool:
+    """Every array whose accesses' tokens changed has no two accesses of which one writes."""
+    return all(_alone(given, op) for op in _touched(given))
+
+
+def _alone(given: Given, access: Operation) -> bool:
+    others = given.known.of_array(access)
+    written = any(TABLE[op.name].effect in WRITES for op in others)
+    return not written or (len(others) == 1 and not _in_loop(given, access))
+
+
+def _touched(given: Given) -> list[Operation]:
+    """The accesses that stand behind others than before, by the order of the program: an edit keeps it."""
+    before, after = given.known.accesses, given.changed.accesses
+    if len(before) != len(after):
+        return before
+    names = {id(op): place for place, op in enumerate(before)}
+    now = {id(op): place for place, op in enumerate(after)}
+    found = []
+    for old, new in zip(before, after, strict=True):
+        was = frozenset(names[i] for i in given.known.behind(old.optional("token")) if i in names)
+        is_now = frozenset(now[i] for i in given.changed.behind(new.optional("token")) if i in now)
+        if was - is_now:
+            found.append(old)
+    return found
+
+
+def _nothing_lost(given: Given) -> bool:
+    """No access waits for less of its own array than it did."""
+    before, after = given.known.accesses, given.changed.accesses
+    if len(before) != len(after):
+        return False
+    names = {id(op): place for place, op in enumerate(before)}
+    now = {id(op): place for place, op in enumerate(after)}
+    for old, new in zip(before, after, strict=True):
+        own = {id(op) for op in given.known.of_array(old)}
+        was = {names[i] for i in given.known.behind(old.optional("token")) if i in own}
+        is_now = {now[i] for i in given.changed.behind(new.optional("token")) if i in now}
+        if was - is_now:
+            return False
+    return True
+
+
+def _in_loop(given: Given, access: Operation) -> bool:
+    loops = (op for op in walk(given.known.entry.body) if op.name in {"for", "loop"})
+    return any(inner is access for loop in loops for region in loop.regions for inner in walk(region))
+
+
+def _only_stored_to(given: Given) -> bool:
+    users = given.known.users.get(given.at.results[0].number, [])
+    return all(TABLE[op.name].effect not in {Effect.LOAD} for op in users)
+
+
+def _no_lane_outside(given: Given) -> bool:
+    kind = given.at.results[0].type
+    if not isinstance(kind, PartitionViewType):
+        return False
+    extents = [kind.view.shape[axis] for axis in kind.dim_map]
+    return all(t == 1 or (e is not None and e % t == 0) for t, e in zip(kind.tile, extents, strict=True))
+
+
+def _left_open(given: Given) -> bool:
+    """No view of the original has a padding: what lies outside is for the translation to choose."""
+    kinds = (r.type for op in walk(given.sides.python.body) for r in op.results)
+    return all(getattr(kind, "padding", None) is None for kind in kinds)
+
+
+def _never_negative(given: Given) -> bool:
+    return all(given.known.never_negative(v) for v in given.at.operands if isinstance(v.type, TileType))
+
+
+def _exact(given: Given) -> bool:
+    if given.at.name not in {"itof", "ftof"}:
+        return False
+    kind = given.at.results[0].type
+    return isinstance(kind, TileType) and holds(str(kind.element), given.known.digits(given.at.operands[0]))
+
+
+def _fits(given: Given) -> bool:
+    narrow = given.edit.becomes[-1].operands[0].type
+    assert isinstance(narrow, TileType)
+    value = given.at.results[0]
+    if holds(str(narrow.element), given.known.digits(value)):
+        return True
+    users = given.known.users.get(value.number, [])
+    return bool(users) and all(
+        op.name == "ftof" and op.results[0].type == narrow for op in users
+    )  # rounded to that type anyway
+
+
+def _one_block(given: Given) -> bool:
+    axes = given.sides.facts.unit_axes
+    numbers = [k for k, r in enumerate(given.at.results) if r.number in given.edit.instead]
+    return given.at.name == "get_tile_block_id" and all("xyz"[k] in axes for k in numbers)
+
+
+def _alike(given: Given) -> bool:
+    """What the operation takes now is computed as what it took."""
+    new = given.new
+    known = given.changed if given.edit.becomes else given.known
+    if new is not None and new.operands != given.at.operands:
+        pairs = [(a, b) for a, b in zip(given.at.operands, new.operands, strict=False) if a != b]
+        return bool(pairs) and all(known.alike(a, b) for a, b in pairs)
+    numbers = {r.number: r for r in given.at.results}
+    swaps = [(numbers[k], v) for k, v in given.edit.instead.items() if k in numbers]
+    return bool(swaps) and all(known.alike(a, b) for a, b in swaps)
+
+
+def _no_lane_masked(given: Given) -> bool:
+    mask = given.at.optional("mask")
+    return mask is not None and given.known.is_true(mask)
+
+
+def _of_constants(given: Given) -> bool:
+    """Two constants, none of them NaN, are ordered."""
+    return all(map(given.known.is_constant, given.at.operands))
+
+
+def _unused(given: Given) -> bool:
+    """Nothing takes the results but assumptions that nothing takes."""
+    return all(_ends(given, number) for number in given.edit.instead)
+
+
+def _ends(given: Given, number: int) -> bool:
+    users = given.known.users.get(number, [])
+    return all(op.name == "assume" and _ends(given, op.results[0].number) for op in users)
+
+
+def _tests_equality(given: Given) -> bool:
+    return given.at.word("predicate") in {"equal", "not_equal"}
+
+
+def _above_zero(given: Given) -> bool:
+    """Unsigned `x > 0` and `x != 0`."""
+    new = given.new
+    words = {given.at.word("predicate"), new.word("predicate") if new is not None else ""}
+    zero = given.known.is_zero(given.at.operands[1])
+    return words == {"not_equal", "greater_than"} and zero and given.at.word("signedness") == "unsigned"
+
+
+def _power_of_two(given: Given) -> bool:
+    """The dividend is a power of two: the quotient is rounded once either way, but for overflow of the reciprocal."""
+    made = given.known.definitions.get(given.at.one("lhs").number)
+    if made is None or made.name != "constant" or made.word("value").startswith(("[", "0x")):
+        return False
+    return math.frexp(float(made.word("value")))[0] in {0.5, -0.5}
+
+
+def _first_block(given: Given) -> bool:
+    return "x" in given.sides.facts.unit_axes
+
+
+_IDEMPOTENT = frozenset({"max", "min", "umax", "umin", "and", "or", "xchg"})
+
+
+def _idempotent(given: Given) -> bool:
+    unused = not any(r.number in given.known.users for r in given.at.results if not isinstance(r.type, TokenType))
+    return unused and (given.at.name == "atomic_cas_tko" or given.at.word("mode") in _IDEMPOTENT)
+
+
+def _no_common_bits(given: Given) -> bool:
+    names = {given.at.name, given.new.name if given.new is not None else given.edit.becomes[-1].name}
+    if names != {"addi", "ori"} and names != {"ori", "xori"} and names != {"addi", "xori"}:
+        return False
+    (low_a, all_a), (low_b, all_b) = (given.known.bits(v) for v in given.at.operands)
+    return low_a >= all_b or low_b >= all_a
+
+
+_LANE_BY_LANE = frozenset(
+    name for name, row in TABLE.items() if row.kind is Kind.ELEMENTWISE or row.effect is not Effect.NONE
+) | {"constant", "get_tile_block_id", "make_tensor_view", "make_partition_view", "return"}  # fmt: skip
+
+
+def _lanes_not_stored(given: Given) -> bool:
+    """All is done lane by lane, and tiles are stored where they were loaded: lanes outside go nowhere."""
+    kinds = {v.type for op in given.known.accesses if "view" in op.named for v in op.operands[:1]}
+    views = [op for op in given.known.accesses if "view" in op.named]
+    moved = {"broadcast", "reshape", "iota", "for", "if", "loop", "continue", "yield"}
+    plain = all(op.name in _LANE_BY_LANE | moved for op in walk(given.known.entry.body))
+    places = {tuple(_root(given, v) for v in op.named["index"]) for op in views}
+    tiles = {getattr(op.one("view").type, "tile", None) for op in views}
+    return bool(kinds) and plain and len(views) == len(given.known.accesses) and len(places) == len(tiles) == 1
+
+
+def _root(given: Given, value: Value) -> int:
+    while (made := given.known.definitions.get(value.number)) is not None and made.name == "assume":
+        value = made.operands[0]
+    return value.number
+
+
+def _plain_store(given: Given) -> bool:
+    return TABLE[given.at.name].effect is Effect.STORE
+
+
+def _always(given: Given) -> bool:
+    return True
+
+
+REASONS = (
+    Reason("a mask that is true in every lane", _kinds("dropped mask"), _no_lane_masked),
+    Reason("a comparison of two constants", _kinds("ordered or unordered"), _of_constants),
+    Reason("operands of an operation that is commutative bit for bit (but for the payload of NaN)",
+           _kinds("swapped operands"), _commutes),
+    Reason("a plain store made twice in a row", _kinds("doubled store"), _plain_store),
+    Reason("tokens of an array that nothing writes, or that has one access", _TOKENS, _nothing_to_order),
+    Reason("no access waits for less of its own array than before", _TOKENS, _nothing_lost),
+    Reason("padding of a view that is only stored to", _kinds("other padding"), _only_stored_to),
+    Reason("no lane of the view lies outside: its tiles divide its extents", _kinds("other padding"), _no_lane_outside),
+    Reason("padding that the original leaves open", _kinds("other padding"), _left_open),
+    Reason("the sign of values that are never negative", _kinds("other sign"), _never_negative),
+    Reason("the direction of rounding of quotients that are never negative", _kinds("rounding of a division"),
+           _never_negative),
+    Reason("the rounding of an exact conversion", _kinds("other rounding"), _exact),
+    Reason("a rounding to a type that has the value, or that it is rounded to next", _kinds("narrowed value"), _fits),
+    Reason("block ids of axes that have one block", _kinds("exchanged axes"), _one_block),
+    Reason("another value that is computed alike, or a size of the same name in the signature", frozenset(), _alike),
+    Reason("block ids that nothing uses", _kinds("exchanged axes"), _unused),
+    Reason("the sign of numbers that are tested for equality", _kinds("other sign"), _tests_equality),
+    Reason("unsigned numbers are above 0 where they are not 0", _kinds("other predicate"), _above_zero),
+    Reason("a power of two times the reciprocal", _kinds("reciprocal"), _power_of_two),
+    Reason("a check that the launch satisfies: its grid has one block along x", _kinds("added check"), _first_block),
+    Reason("an atomic made twice that changes nothing the second time, its result unused", _kinds("doubled store"),
+           _idempotent),
+    Reason("a sum of numbers without common bits is their `or`", _kinds("other integer operation"), _no_common_bits),
+    Reason("padding in lanes that are stored nowhere: all is done lane by lane", _kinds("other padding"),
+           _lanes_not_stored),
+)  # fmt: skip
+BEYOND = (
+    Reason("memory order and scope: only blocks that run at once show them",
+           _kinds("other memory order", "other scope"), _always),
+    Reason("a promise of no overflow: undefined where it is broken, else nothing",
+           _kinds("promise of no overflow", "other assumption"), _always),
+    Reason("numbers too large for `ftoi` are undefined without `saturating`: the interpreter clamps them",
+           _kinds("saturation"), _always),
+    Reason("approximations: the interpreter computes the best result for each",
+           _kinds("approximation", "accumulation of a product"), _always),
+)  # fmt: skip
+
+
+def of_tile_ir(sides: Sides, kind: str, edit: Edit, mutant: Entry) -> str:
+    """The words of the first row that applies; empty where none does."""
+    given = Given(sides, sides.known, Known(mutant, sides.pair), kind, edit, mutant)
+    for row in REASONS:
+        if (not row.kinds or kind in row.kinds) and row.applies(given):
+            return row.words
+    for row in BEYOND:
+        if kind in row.kinds:
+            return f"beyond: {row.words}"
+    return ""

@@ -1,0 +1,63 @@
+"""Mutants of the generated Rust, compiled by the real compiler and judged as those of Tile IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import kinds_rust_table as table
+import reasons
+import reasons_rust
+from campaign import Finding, judged
+from ferrotile_runner.process import ProcessError
+from ferrotile_runner.rungs.subject import RungFailure
+from ferrotile_runner.session import Session
+from ferrotile_runner.tileir.model import Entry
+from ferrotile_runner.tileir.printer import print_entry
+from judging import Judge
+from msgspec.structs import replace
+from subjects import Source, pair_of
+
+TRIES = 4
+"""Texts tried for each mutant that compiles, at most."""
+
+
+def of_rust(session: Session, source: Source, count: int, seed: str) -> Iterator[Finding]:
+    """`count` mutants of a translation that compile and are another Tile IR; none where it is not proved itself."""
+    kernel = source.subject.kernel
+    assert kernel.rust is not None
+    pair = pair_of(session, source)
+    if not pair.proved():
+        return
+    judge = Judge(pair, orders=True)
+    seen = {print_entry(judge.rust)}
+    made = 0
+    for kind, edit, text in islice(table.mutants(kernel.rust, f"{seed} {source.name}"), TRIES * count):
+        subject = replace(source.subject, kernel=replace(kernel, rust=text))
+        try:
+            entry = session.rust_entry(subject)
+        except (RungFailure, ProcessError):
+            continue
+        printed = print_entry(entry)
+        if printed in seen or not same_interface(entry, judge.rust):
+            continue
+        seen.add(printed)
+        found = judged(judge, entry)
+        line = kernel.rust.count("\n", 0, edit.start) + 1
+        why = found.why.split("\n")[0][:160]
+        reason = reasons_rust.of_rust(kind.name, edit.what) if found.fate in reasons.ASKED else ""
+        yield Finding(kind.text, source.name, kind.name, edit.what, line, found.fate, found.seen, why, reason)
+        made += 1
+        if made == count:
+            return
+
+
+def same_interface(entry: Entry, original: Entry) -> bool:
+    """Whether the launch of the one is a launch of the other."""
+    return [p.type for p in entry.parameters] == [p.type for p in original.parameters]
+
+
+def rust_campaign(session: Session, sources: Sequence[Source], count: int, seed: str) -> Iterator[Finding]:
+    for source in sources:
+        yield from of_rust(session, source, count, seed)
+        session.forget()

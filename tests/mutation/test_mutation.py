@@ -1,0 +1,126 @@
+"""Lies that the prover must not believe: a fixed selection of the mutants that `python tests/mutation` makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import kinds_rust_table
+import pytest
+import reasons
+import tile_ir
+from campaign import Finding, of_tile_ir, report_of
+from ferrotile_runner.session import Session
+from ferrotile_runner.toolchain import locate
+from fixtures import fixture_pairs
+from judging import Fate, Judge
+from kinds import TileIrKind
+from kinds_rust import RustKind
+from late_loads import late_loads
+from rust_campaign import rust_campaign
+from subjects import Pair, compiled, conformance_sources, example_sources
+
+FEWEST_KINDS = 40
+EXAMPLES = ("adamw", "layer_norm", "silu_mul", "softmax", "vector_add")
+"""Those that run fast in the simulator."""
+ROWS = ("order-lock", "shape-rank-4", "scalars-f32", "traversal-steps", "print", "scan-rounding", "element-type-bool",
+        "element-scatter-twice", "never-row-of-tiles", "float-sqrt-rounding-f16")  # fmt: skip
+"""Kernels that have what the examples do not: atomics, branches, scans, masks, prints, joined tokens."""
+SEED = "fixed"
+
+
+def never_believed(findings: Sequence[Finding]) -> None:
+    assert findings
+    faults = [f for f in findings if f.fate in (Fate.FAULT, Fate.NO_VERDICT)]
+    assert faults == [], "the prover believes a lie"
+
+
+@pytest.fixture(scope="module")
+def examples() -> dict[str, Pair]:
+    return {pair.name.partition("::")[0]: pair for pair in fixture_pairs(*EXAMPLES)}
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    toolchain = locate()
+    if toolchain.missing:
+        pytest.skip(f"needs {', '.join(toolchain.missing)}")
+    with Session(toolchain) as found:
+        yield found
+
+
+def test_the_tables_have_enough_kinds() -> None:
+    tables: tuple[Sequence[TileIrKind | RustKind], ...] = (tile_ir.KINDS, kinds_rust_table.KINDS)
+    for table in tables:
+        names = [kind.name for kind in table]
+        assert len(names) == len(set(names)) >= FEWEST_KINDS
+        assert all(kind.change for kind in table)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_themselves_are_proved_and_agree(examples: dict[str, Pair], name: str) -> None:
+    """Else a rejected mutant says nothing."""
+    judge = Judge(examples[name])
+    assert examples[name].proved()
+    assert judge.can_run and judge.unlike == []
+
+
+def test_each_kind_makes_a_mutant_that_is_rejected(examples: dict[str, Pair]) -> None:
+    """By the proof alone: no run is needed for that."""
+    rejected: set[str] = set()
+    for pair in examples.values():
+        judge = Judge(pair, simulated=False)
+        for mutant in tile_ir.mutants(judge.rust, None, SEED):
+            if mutant.kind.name not in rejected and judge(mutant.entry).fate is Fate.NOT_RUN:
+                rejected.add(mutant.kind.name)
+    assert len(rejected) >= FEWEST_KINDS, sorted(rejected)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_no_mutant_of_the_examples_is_believed(examples: dict[str, Pair], name: str) -> None:
+    judge = Judge(examples[name])
+    found = list(of_tile_ir(judge, 40, SEED))
+    never_believed(found)
+    assert sum(1 for f in found if f.fate is Fate.CAUGHT) >= len(found) // 3
+    open_ends = [f for f in found if f.fate is Fate.EQUAL and not f.reason]
+    assert open_ends == [], "proved, equal in every run, and for no known reason"
+
+
+def test_a_load_that_lacks_its_token_is_seen_when_it_comes_late(examples: dict[str, Pair]) -> None:
+    """The interpreter alone follows the order of the program, and sees nothing."""
+    judge = Judge(examples["adamw"], orders=True)
+    kinds = [kind for kind in tile_ir.KINDS if kind.name == "dropped token"]
+    found = [judge(mutant.entry) for mutant in tile_ir.mutants(judge.rust, None, SEED, kinds)]
+    assert late_loads(judge.rust) != judge.rust
+    assert {f.seen for f in found if f.fate is Fate.CAUGHT} == {"late loads"}
+    assert {f.fate for f in found} <= {Fate.CAUGHT, Fate.EQUAL}
+
+
+@pytest.mark.compilers
+@pytest.mark.timeout(300)
+def test_no_mutant_of_other_kernels_is_believed(session: Session) -> None:
+    sources = list(conformance_sources(ROWS))
+    pairs = list(compiled(session, sources))
+    assert [pair.name for pair in pairs] == [source.name for source in sources]
+    rejected: set[str] = set()
+    for pair in pairs:
+        judge = Judge(pair, orders=True)
+        assert judge.unlike == []
+        found = list(of_tile_ir(judge, 12, SEED))
+        never_believed(found)
+        rejected |= {f.kind for f in found if f.fate in (Fate.CAUGHT, Fate.UNSEEN, Fate.NOT_RUN)}
+    assert rejected >= {"dropped mask", "other atomic", "other direction", "negated condition", "other permutation"}
+
+
+@pytest.mark.compilers
+@pytest.mark.timeout(300)
+def test_no_mutant_of_the_rust_is_believed(session: Session) -> None:
+    found = list(rust_campaign(session, list(example_sources(("adamw", "silu_mul"))), 8, SEED))
+    never_believed(found)
+    assert sum(1 for f in found if f.fate is Fate.CAUGHT) >= len(found) // 3
+
+
+def test_a_report_counts_each_mutant_once(examples: dict[str, Pair]) -> None:
+    found = list(of_tile_ir(Judge(examples["vector_add"]), 10, SEED))
+    report = report_of(found)
+    assert report.mutants == 10 == report.rejected + report.proved
+    assert report.rejected == sum(1 for f in found if f.fate in reasons.REJECTED)

@@ -1,0 +1,108 @@
+"""Choices written the other way round, and comparisons that a loop's bounds decide (I4, I10); each with mutants."""
+
+from __future__ import annotations
+
+import pytest
+from test_equivalence_combining import combined, spread
+from test_equivalence_lemmas import integers
+from tileir_support import kernel, load, proof_of, store
+
+WORDS = "x:N y:N"
+TWO = "  %two = constant <i32: 2> : tile<i32>"
+
+
+def branch(compare: str, then: str, other: str) -> str:
+    return kernel(
+        "\n".join(
+            (
+                TWO,
+                load("a", "xv"),
+                "  %b = addf %a, %a : tile<16xf32>",
+                f"  %c = cmpi {compare}, signed : tile<i32> -> tile<i1>",
+                f"  %v = if %c -> (tile<16xf32>) {{\n  yield {then} : tile<16xf32>\n  }} else {{\n"
+                f"  yield {other} : tile<16xf32>\n  }}",
+                store("%v", "yv"),
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("compare", "opposite", "near"),
+    [
+        ("greater_than %n, %two", "less_than_or_equal %n, %two", "less_than %n, %two"),
+        ("greater_than_or_equal %n, %two", "less_than %n, %two", "less_than_or_equal %n, %two"),
+        ("equal %n, %two", "not_equal %n, %two", "not_equal %n, %bx"),
+    ],
+)
+def test_a_branch_is_the_other_branch_of_the_opposite(compare: str, opposite: str, near: str) -> None:
+    python = branch(compare, "%b", "%a")
+    assert proof_of(python, branch(opposite, "%a", "%b"), WORDS).equal
+    assert not proof_of(python, branch(opposite, "%b", "%a"), WORDS).equal
+    assert not proof_of(python, branch(compare, "%a", "%b"), WORDS).equal
+    assert not proof_of(python, branch(near, "%a", "%b"), WORDS).equal
+
+
+def rounds(condition: str, first: str = "0", last: str = "3") -> str:
+    """A loop whose rounds change the value only under a condition on the variable `%k`."""
+    return kernel(
+        "\n".join(
+            (
+                *(f"  %c{n.replace('-', 'm')} = constant <i32: {n}> : tile<i32>" for n in ("-1", "0", "1", "3", "7")),
+                "  %true = constant <i1: true> : tile<i1>",
+                load("a", "xv"),
+                f"  %r = for %k in (%c{first.replace('-', 'm')} to %c{last}, step %c1) : tile<i32>"
+                " iter_values(%acc = %a) -> (tile<16xf32>) {",
+                "  %b = addf %acc, %a : tile<16xf32>",
+                f"  %c = {condition}",
+                "  %v = if %c -> (tile<16xf32>) {\n  yield %b : tile<16xf32>\n  } else {\n"
+                "  yield %acc : tile<16xf32>\n  }",
+                "  continue %v : tile<16xf32>",
+                "  }",
+                store("%r", "yv"),
+            )
+        )
+    )
+
+
+def test_numbers_whose_ranges_do_not_meet_differ() -> None:
+    always = "constant <i1: true> : tile<i1>"
+    outside = "cmpi not_equal %k, {}, signed : tile<i32> -> tile<i1>"
+    assert proof_of(rounds(outside.format("%cm1")), rounds(always), WORDS).equal
+    assert proof_of(rounds(outside.format("%c7")), rounds(always), WORDS).equal
+    assert proof_of(rounds(outside.format("%c3")), rounds(always), WORDS).equal
+    assert not proof_of(rounds(outside.format("%c1")), rounds(always), WORDS).equal
+    assert not proof_of(rounds(outside.format("%c0")), rounds(always), WORDS).equal
+    assert not proof_of(rounds(outside.format("%cm1"), first="-1"), rounds(always, first="-1"), WORDS).equal
+    assert not proof_of(rounds(outside.format("%c3"), last="7"), rounds(always, last="7"), WORDS).equal
+
+
+def scanned(key: int | None, operand: int, identity: int = 1) -> str:
+    """A product of the lanes `a xor operand`, computed under a key if there is one."""
+    inside = operand if key is None else operand ^ key
+    body = ["%h = muli %p, %q : tile<i32>"]
+    if key is not None:
+        body = [
+            f"%key = constant <i32: {key}> : tile<i32>",
+            "%p1 = xori %p, %key : tile<i32>",
+            "%q1 = xori %q, %key : tile<i32>",
+            "%m = muli %p1, %q1 : tile<i32>",
+            "%h = xori %m, %key : tile<i32>",
+        ]
+    lines = [
+        f"  %k0 = constant <i32: {inside}> : tile<16xi32>",
+        "  %e = exti %a signed : tile<16xi16> -> tile<16xi32>",
+        "  %u = xori %e, %k0 : tile<16xi32>",
+        combined("reduce", "%u", "i32", str(identity if key is None else identity ^ key), *body),
+    ]
+    if key is not None:
+        lines += [f"  %k1 = constant <i32: {key}> : tile<i32>", "  %g1 = xori %g, %k1 : tile<i32>"]
+    result = "%g" if key is None else "%g1"
+    return integers(*lines, f"  %low = trunci {result} : tile<i32> -> tile<i16>", spread("%low", "i16"))
+
+
+def test_a_combination_under_a_key_that_its_lanes_have_absorbed() -> None:
+    assert proof_of(scanned(None, -1), scanned(1, -1), WORDS).equal
+    assert proof_of(scanned(None, 6), scanned(6, 6), WORDS).equal
+    assert not proof_of(scanned(None, -1), scanned(1, -2), WORDS).equal
+    assert not proof_of(scanned(None, -1), scanned(1, -1, identity=3), WORDS).equal
