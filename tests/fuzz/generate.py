@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from language import LanguageMaker
 from memory import MemoryMaker
+from structured import StructuredMaker
 
-MAKERS = (LanguageMaker, MemoryMaker)
+MAKERS = (LanguageMaker, MemoryMaker, StructuredMaker)
 
 HEAD = "import cuda.tile as ct\n\nDEEP = 3\n\n\n"
 
