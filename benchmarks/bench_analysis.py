@@ -1,5 +1,7 @@
 """Analysis time of the examples' kernels, each in a file of its own with nothing kept from before, beside cuda-tile's
 front end: the same text and signature to Tile IR, in a process that is warm and has imported the kernel already.
+`bench_analysis.py FOLDER...` adds the kernels of other people's code, which are longer than the examples, beside the
+same budget (as `bench_corpus.py` does).
 
 Both read Python syntax and type every operation. ferrotile also finds the signature and the launches, decides who owns
 each output and writes Rust; cuda-tile also runs its own optimisations and encodes bytecode."""
@@ -7,9 +9,11 @@ each output and writes Rust; cuda-tile also runs its own optimisations and encod
 from __future__ import annotations
 
 import gc
+import sys
 from functools import partial
 from pathlib import Path
 
+from bench_corpus import report
 from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import FunctionSource, Module, parse_module
@@ -62,6 +66,8 @@ def main() -> None:
     compiler.close()
     rows = [("ferrotile: Python to Rust", Times(tuple(ours))), ("cuda-tile: Python to Tile IR", Times(tuple(theirs)))]
     print_table(f"analysis of a kernel, {len(ours) // RUNS} kernels of the examples", rows, BUDGET)
+    if folders := [Path(argument) for argument in sys.argv[1:]]:
+        report(folders)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The rung `simulated` on a user's own inputs, and what it says of a kernel that is at fault: with the real compilers."""
+"""The rung `simulated` on a user's own inputs, and on kernels that are at fault: with the real compilers."""
 
 from __future__ import annotations
 

@@ -66,7 +66,11 @@ def of_tile_ir(judge: Judge, count: int | None, seed: str) -> Iterator[Finding]:
         found = judged(judge, mutant.entry, mutant.kind.name in reasons.OF_ORDER)
         reason = ""
         if found.fate in reasons.ASKED:
-            reason = reasons.of_tile_ir(judge.sides, mutant.kind.name, mutant.edit, mutant.entry)
+            reason = reasons.of_tile_ir(
+                judge.sides, mutant.kind.name, mutant.edit, mutant.entry, found.fate in reasons.PROVED
+            )
+            if not reason and found.fate in reasons.PROVED:
+                reason = reasons.listed(name)
         where = mutant.kind.text, name, mutant.kind.name, mutant.what, mutant.line
         yield Finding(*where, found.fate, found.seen, found.why.split("\n")[0][:160], reason)
 

@@ -61,9 +61,9 @@ class Fate(Enum):
 
     CAUGHT = "rejected by the proof, seen in a run"
     UNSEEN = "rejected by the proof, not seen in a run"
-    NOT_RUN = "rejected by the proof, cannot be run"
+    NOT_RUN = "rejected by the proof, not run"
     EQUAL = "proved, equal in every run"
-    PROVED_ONLY = "proved, cannot be run"
+    PROVED_ONLY = "proved, not run"
     FAULT = "proved, though a run differs"
     NO_VERDICT = "the prover fails or takes too long"
 

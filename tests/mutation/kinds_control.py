@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from edit import Edit, Site, with_attributes, with_role
-from ferrotile_runner.tileir.model import Operation, Region, TileType, TokenType, Value
+from ferrotile_runner.tileir.model import Operation, TileType, TokenType, Value
 from ferrotile_runner.tileir.operations import TABLE, Effect
 from kinds import TileIrKind
 from kinds_values import changed, constant, is_float, made, moved_index, tile
@@ -136,15 +136,6 @@ def other_exit(site: Site) -> Iterator[Edit]:
             yield changed(site, f"is {name}", replace(op, name=name))
 
 
-def early_return(site: Site) -> Iterator[Edit]:
-    """A `return` under an `if` falls through."""
-    op = site.operation
-    if op.name == "return" and site.around:
-        outer = site.around[-1]
-        if outer.name == "if" and not outer.results:
-            yield changed(site, "left out", Operation("yield", {"values": ()}, (), {}, (), None, 0))
-
-
 # Branches
 
 
@@ -169,16 +160,6 @@ def swapped_branches(site: Site) -> Iterator[Edit]:
     op = site.operation
     if op.name == "if" and len(op.regions) == 2:
         yield changed(site, "branches exchanged", replace(op, regions=(op.regions[1], op.regions[0])))
-
-
-def emptied_branch(site: Site) -> Iterator[Edit]:
-    op = site.operation
-    if op.name == "if" and not op.results:
-        for place, region in enumerate(op.regions):
-            last = region.operations[-1] if region.operations else None
-            if last is not None and last.name == "yield" and len(region.operations) > 1:
-                regions = (*op.regions[:place], Region((), (last,)), *op.regions[place + 1 :])
-                yield changed(site, f"branch {place} does nothing", replace(op, regions=regions))
 
 
 # Reductions and scans
@@ -338,11 +319,9 @@ KINDS = (
     TileIrKind("other passed value", "a value that is passed on: another of its type", other_passed),
     TileIrKind("result of a loop", "what a loop gives: what it started from", result_of_loop),
     TileIrKind("other exit", "`break` and `continue` for each other", other_exit),
-    TileIrKind("early return", "a `return` under an `if`: left out", early_return),
     TileIrKind("negated condition", "the condition of an `if`", negated_condition),
     TileIrKind("fixed condition", "the condition of an `if`: true, false", fixed_condition),
     TileIrKind("swapped branches", "the branches of an `if`", swapped_branches),
-    TileIrKind("emptied branch", "a branch of an `if`: nothing", emptied_branch),
     TileIrKind("other axis", "the axis of a reduction or scan", other_axis),
     TileIrKind("other identity", "what a reduction or scan starts from", other_identity),
     TileIrKind("other combiner", "the function of a reduction or scan", other_combiner),

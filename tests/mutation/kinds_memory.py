@@ -98,14 +98,6 @@ def other_steps(site: Site) -> Iterator[Edit]:
                 yield _retyped(site, f"steps of {other} along {axis}", replace(kind, traversal_strides=steps))
 
 
-def other_sparse_axis(site: Site) -> Iterator[Edit]:
-    kind = site.operation.results[0].type if site.operation.results else None
-    if isinstance(kind, GatherScatterViewType):
-        for axis in range(len(kind.tile)):
-            if axis != kind.sparse_dim:
-                yield _retyped(site, f"sparse along {axis}", replace(kind, sparse_dim=axis))
-
-
 def _tensor(site: Site) -> TensorViewType | None:
     kind = site.operation.results[0].type if site.operation.name == "make_tensor_view" else None
     return kind if isinstance(kind, TensorViewType) else None
@@ -322,15 +314,6 @@ def earlier_token(site: Site) -> Iterator[Edit]:
             yield changed(site, "waits for another token", with_role(op, "token", peer))
 
 
-def shorter_join(site: Site) -> Iterator[Edit]:
-    op = site.operation
-    if op.name == "join_tokens":
-        values = op.named["token"]
-        for place in range(len(values) if len(values) > 1 else 0):
-            rest = (*values[:place], *values[place + 1 :])
-            yield changed(site, f"without its token {place}", with_role(op, "token", *rest))
-
-
 def ignored_token(site: Site) -> Iterator[Edit]:
     """What waited for the access waits for what the access waited for."""
     op = site.operation
@@ -345,7 +328,6 @@ KINDS = (
     TileIrKind("other padding", "the padding of a view: another, none, one where there was none", other_padding),
     TileIrKind("other axis map", "`dim_map` of a view", other_axis_map),
     TileIrKind("other steps", "how far apart the tiles of a strided view start", other_steps),
-    TileIrKind("other sparse axis", "the axis that a gathering view picks along", other_sparse_axis),
     TileIrKind("other extent", "an extent of a view: one more, one less, another value", other_extent),
     TileIrKind("other stride", "a stride of a view: one more, one less, another value", other_stride),
     TileIrKind("other array", "the array of a view", other_array),
@@ -365,6 +347,5 @@ KINDS = (
     TileIrKind("other scope", "the scope of an access", other_scope),
     TileIrKind("dropped token", "the token that an access waits for", dropped_token),
     TileIrKind("other token", "the token that an access waits for: another", earlier_token),
-    TileIrKind("shorter join", "a token of `join_tokens`", shorter_join),
     TileIrKind("ignored token", "the token that an access gives", ignored_token),
 )  # fmt: skip

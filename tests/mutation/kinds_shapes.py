@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from edit import Edit, Site, with_attributes, with_role
-from ferrotile_runner.tileir.model import TileType
 from kinds import TileIrKind
 from kinds_values import after, changed, constant, is_pure, made, moved_index, tile
 from msgspec.structs import replace
@@ -45,21 +44,6 @@ def inserted_transpose(site: Site) -> Iterator[Edit]:
     yield after(site, "transposed", made("permute", {"source": op.results[0]}, site.fresh(kind), permutation=order))
 
 
-def broadcast_of_other_axis(site: Site) -> Iterator[Edit]:
-    op = site.operation
-    source, result = (tile(op.operands[0]), tile(op.results[0])) if op.name == "broadcast" else (None, None)
-    if source is None or result is None:
-        return
-    for a in range(len(source.shape)):
-        for b in range(len(source.shape)):
-            shape = list(source.shape)
-            if shape[a] != 1 and shape[b] == 1 and shape[a] == result.shape[b]:
-                shape[a], shape[b] = 1, shape[a]
-                turned = site.fresh(TileType(tuple(shape), source.element))
-                new = made("reshape", {"source": op.operands[0]}, turned), with_role(op, "source", turned)
-                yield Edit(f"broadcast: axis {a} lies along {b}", op, new)
-
-
 def shifted_lanes(site: Site) -> Iterator[Edit]:
     op = site.operation
     if op.name == "iota":
@@ -76,7 +60,7 @@ def other_part(site: Site) -> Iterator[Edit]:
 
 def other_concatenation(site: Site) -> Iterator[Edit]:
     op = site.operation
-    if op.name == "cat" and op.one("lhs").type == op.one("rhs").type:
+    if op.name == "cat" and op.one("lhs") != op.one("rhs") and op.one("lhs").type == op.one("rhs").type:
         yield changed(site, "halves exchanged", with_role(with_role(op, "lhs", op.one("rhs")), "rhs", op.one("lhs")))
 
 
@@ -99,7 +83,6 @@ KINDS = (
     TileIrKind("other permutation", "the axes of `permute`", other_permutation),
     TileIrKind("reshape for permute", "`permute` into `reshape`", reshape_for_permute),
     TileIrKind("inserted transpose", "the axes of a square tile", inserted_transpose),
-    TileIrKind("broadcast of another axis", "which axis a vector lies along", broadcast_of_other_axis),
     TileIrKind("shifted lanes", "`iota`: from 1", shifted_lanes),
     TileIrKind("other part", "the index of `extract` and `insert`", other_part),
     TileIrKind("order of halves", "the operands of `cat`", other_concatenation),

@@ -1,4 +1,4 @@
-"""Mutations of sizes that Tile IR states in types, in all places at once."""
+"""Mutations of the strides that Tile IR states in types, in all places at once."""
 
 from __future__ import annotations
 
@@ -40,15 +40,6 @@ def _view(site: Site) -> TensorViewType | None:
     return kind if isinstance(kind, TensorViewType) else None
 
 
-def static_extent(site: Site) -> Iterator[Edit]:
-    kind = _view(site)
-    for axis, extent in enumerate(kind.shape if kind is not None else ()):
-        if kind is not None and extent is not None:
-            for other in (extent + 1, extent - 1):
-                shape = (*kind.shape[:axis], other, *kind.shape[axis + 1 :])
-                yield _everywhere(site, f"extent {axis} is {other}", replace(kind, shape=shape))
-
-
 def static_stride(site: Site) -> Iterator[Edit]:
     kind = _view(site)
     for axis, stride in enumerate(kind.strides if kind is not None else ()):
@@ -58,7 +49,4 @@ def static_stride(site: Site) -> Iterator[Edit]:
                 yield _everywhere(site, f"stride {axis} is {other}", replace(kind, strides=strides))
 
 
-KINDS = (
-    TileIrKind("extent in a type", "an extent that a view's type states: one more, one less", static_extent),
-    TileIrKind("stride in a type", "a stride that a view's type states: one more, 0 for 1", static_stride),
-)
+KINDS = (TileIrKind("stride in a type", "a stride that a view's type states: one more, 0 for 1", static_stride),)

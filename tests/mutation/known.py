@@ -161,6 +161,8 @@ class Known:
                 return made is not None and made.word("value") in {"0", "false"}
             case "assume" | "broadcast" | "reshape":
                 return made is not None and self.is_zero(made.operands[0])
+            case "muli":
+                return made is not None and any(map(self.is_zero, made.operands))
             case "get_tile_block_id":
                 axis = [r.number for r in made.results].index(value.number) if made is not None else 0
                 return "xyz"[axis] in self.unit_axes
@@ -201,7 +203,8 @@ class Known:
             case "iota":
                 return 0, (kind.shape[0] - 1).bit_length()
             case "constant":
-                number = int(made.word("value"), 0)
+                text = made.word("value")
+                number = int(text, 0) if text not in {"true", "false"} else int(text == "true")
                 return ((number & -number).bit_length() - 1 if number else 64), number.bit_length()
             case "muli":
                 return sum(self.bits(v)[0] for v in made.operands), 64

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fnmatch import fnmatch
 
 from edit import Edit
 from ferrotile_runner.tileir.model import Entry, Operation, PartitionViewType, TileType, TokenType, Value, walk
@@ -20,7 +21,7 @@ from msgspec import Struct
 ASKED = frozenset({Fate.EQUAL, Fate.UNSEEN, Fate.PROVED_ONLY})
 REJECTED = frozenset({Fate.CAUGHT, Fate.UNSEEN, Fate.NOT_RUN})
 PROVED = frozenset({Fate.EQUAL, Fate.PROVED_ONLY, Fate.FAULT})
-_TOKENS = frozenset({"dropped token", "other token", "shorter join", "ignored token", "lost carry", "swapped carries",
+_TOKENS = frozenset({"dropped token", "other token", "ignored token", "lost carry", "swapped carries",
                      "other passed value", "result of a loop"})  # fmt: skip
 OF_ORDER = _TOKENS | {"reordered stores", "doubled store", "missing store", "other view", "other memory order"}
 """Kinds that other orders of accesses may show."""
@@ -204,6 +205,22 @@ def _above_zero(given: Given) -> bool:
     return words == {"not_equal", "greater_than"} and zero and given.at.word("signedness") == "unsigned"
 
 
+def _only_the_rusts(given: Given) -> bool:
+    return not any(op.name == "assert" for op in walk(given.sides.python.body))
+
+
+def _assumption_holds(given: Given) -> bool:
+    """What `kinds_control` assumes, of an extent that is a number."""
+    size = given.known.size_name(given.at.operands[0]) or ""
+    return "bounded<1, 7>" in given.edit.what and size.isdigit() and 1 <= int(size) <= 7
+
+
+def _times_zero(given: Given) -> bool:
+    """The constant is a factor of 0, a block id of an axis that has one block."""
+    users = given.known.users.get(given.at.results[0].number, [])
+    return bool(users) and all(op.name == "muli" and any(map(given.known.is_zero, op.operands)) for op in users)
+
+
 def _power_of_two(given: Given) -> bool:
     """The dividend is a power of two: the quotient is rounded once either way, but for overflow of the reciprocal."""
     made = given.known.definitions.get(given.at.one("lhs").number)
@@ -263,6 +280,9 @@ def _always(given: Given) -> bool:
 
 
 REASONS = (
+    Reason("an assumption that an extent of the signature satisfies", _kinds("other assumption"), _assumption_holds),
+    Reason("a check that the original does not have", _kinds("dropped check"), _only_the_rusts),
+    Reason("a factor of a number that is 0", _kinds("integer constant"), _times_zero),
     Reason("a mask that is true in every lane", _kinds("dropped mask"), _no_lane_masked),
     Reason("a comparison of two constants", _kinds("ordered or unordered"), _of_constants),
     Reason("operands of an operation that is commutative bit for bit (but for the payload of NaN)",
@@ -303,13 +323,45 @@ BEYOND = (
 )  # fmt: skip
 
 
-def of_tile_ir(sides: Sides, kind: str, edit: Edit, mutant: Entry) -> str:
-    """The words of the first row that applies; empty where none does."""
+LISTED = (
+    ("element-unchecked", "the number is multiplied by 0 next: it says nothing of where the access is"),
+    ("emission carried: both branches", "it adds what the loop starts from, 0, in the only two rounds that come there"),
+    ("float-divide-*", "the constant 2 is not below 0, ordered or not"),
+    ("language chained comparison counts twice", "the mask is `0 < N`, and there is an element"),
+    ("matmul-rank-1", "two extents that are the same number"),
+    ("element-padding-infinite", "f16 has the infinity"),
+    ("embedding::embedding", "where the number is not negative, which is tested beside it"),
+    ("scalars-u*", "an unsigned number is never below 0: what stands beside that does not matter"),
+    ("reduce-u*", "only the low bits count: they are masked next"),
+    ("integer-divide-u*", "an unsigned number is never below 0: what stands beside that does not matter"),
+    ("integer-add-?16", "only the low bits count: the sum is cut next"),
+    ("never-row-of-matrices", "a block id is below the number of blocks that it is divided by"),
+    ("order-lock", "the mask is `0 < N`, and there is an element"),
+    ("part-counted", "a division by 1, or an offset of 0"),
+    ("part-gathered", "no lane is inside: all are padding"),
+    ("lifted-masked", "the remainder of a number that is never negative needs no correction"),
+    ("language continue in while", "the remainder of a number that is never negative needs no correction"),
+    ("element-atomic-unchecked", "the number is multiplied by 0 next: it says nothing of where the access is"),
+    ("element-negative", "the index is negative: the lane is padding"),
+    ("language break in for", "the sign of a loop's variable that is never negative"),
+    ("layer_norm::layer_norm", "a sum with a block id that is 0"),
+    ("never-row-of-tiles", "the store of another tile of the partition"),
+)
+"""Mutants that are proved and that no row above fits, looked at one by one: kernels and reason."""
+
+
+def of_tile_ir(sides: Sides, kind: str, edit: Edit, mutant: Entry, proved: bool) -> str:
+    """The words of the first row that applies; empty where none does. Of a proved mutant only rows of `REASONS` do."""
     given = Given(sides, sides.known, Known(mutant, sides.pair), kind, edit, mutant)
     for row in REASONS:
         if (not row.kinds or kind in row.kinds) and row.applies(given):
             return row.words
-    for row in BEYOND:
+    for row in () if proved else BEYOND:
         if kind in row.kinds:
             return f"beyond: {row.words}"
     return ""
+
+
+def listed(kernel: str) -> str:
+    """Of a proved mutant."""
+    return next((words for name, words in LISTED if fnmatch(kernel, name)), "")

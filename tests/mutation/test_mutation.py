@@ -25,6 +25,10 @@ EXAMPLES = ("adamw", "layer_norm", "silu_mul", "softmax", "vector_add")
 ROWS = ("order-lock", "shape-rank-4", "scalars-f32", "traversal-steps", "print", "scan-rounding", "element-type-bool",
         "element-scatter-twice", "never-row-of-tiles", "float-sqrt-rounding-f16")  # fmt: skip
 """Kernels that have what the examples do not: atomics, branches, scans, masks, prints, joined tokens."""
+THEIRS = {"dropped mask", "other mask", "other atomic", "other direction", "negated condition", "swapped branches",
+          "other permutation", "other part", "other conversion", "other padding of pointers", "reordered stores",
+          "printed text", "other scope", "other offset", "other steps"}  # fmt: skip
+"""Kinds of which the examples have no mutant."""
 SEED = "fixed"
 
 
@@ -69,7 +73,7 @@ def test_each_kind_makes_a_mutant_that_is_rejected(examples: dict[str, Pair]) ->
     rejected: set[str] = set()
     for pair in examples.values():
         judge = Judge(pair, simulated=False)
-        for mutant in tile_ir.mutants(judge.rust, None, SEED):
+        for mutant in tile_ir.mutants(judge.rust, 150, SEED):
             if mutant.kind.name not in rejected and judge(mutant.entry).fate is Fate.NOT_RUN:
                 rejected.add(mutant.kind.name)
     assert len(rejected) >= FEWEST_KINDS, sorted(rejected)
@@ -78,7 +82,7 @@ def test_each_kind_makes_a_mutant_that_is_rejected(examples: dict[str, Pair]) ->
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_no_mutant_of_the_examples_is_believed(examples: dict[str, Pair], name: str) -> None:
     judge = Judge(examples[name])
-    found = list(of_tile_ir(judge, 40, SEED))
+    found = list(of_tile_ir(judge, 25, SEED))
     never_believed(found)
     assert sum(1 for f in found if f.fate is Fate.CAUGHT) >= len(found) // 3
     open_ends = [f for f in found if f.fate is Fate.EQUAL and not f.reason]
@@ -91,8 +95,8 @@ def test_a_load_that_lacks_its_token_is_seen_when_it_comes_late(examples: dict[s
     kinds = [kind for kind in tile_ir.KINDS if kind.name == "dropped token"]
     found = [judge(mutant.entry) for mutant in tile_ir.mutants(judge.rust, None, SEED, kinds)]
     assert late_loads(judge.rust) != judge.rust
-    assert {f.seen for f in found if f.fate is Fate.CAUGHT} == {"late loads"}
-    assert {f.fate for f in found} <= {Fate.CAUGHT, Fate.EQUAL}
+    assert {f.seen for f in found if f.fate is Fate.CAUGHT} == {"late loads, stores backwards"}
+    assert all(f.fate in (Fate.CAUGHT, Fate.UNSEEN, Fate.EQUAL) for f in found)
 
 
 @pytest.mark.compilers
@@ -101,14 +105,19 @@ def test_no_mutant_of_other_kernels_is_believed(session: Session) -> None:
     sources = list(conformance_sources(ROWS))
     pairs = list(compiled(session, sources))
     assert [pair.name for pair in pairs] == [source.name for source in sources]
+    kinds = [kind for kind in tile_ir.KINDS if kind.name in THEIRS]
     rejected: set[str] = set()
     for pair in pairs:
-        judge = Judge(pair, orders=True)
-        assert judge.unlike == []
-        found = list(of_tile_ir(judge, 12, SEED))
-        never_believed(found)
-        rejected |= {f.kind for f in found if f.fate in (Fate.CAUGHT, Fate.UNSEEN, Fate.NOT_RUN)}
-    assert rejected >= {"dropped mask", "other atomic", "other direction", "negated condition", "other permutation"}
+        proof, run = Judge(pair, simulated=False), Judge(pair)
+        assert run.unlike == []
+        for mutant in tile_ir.mutants(proof.rust, 10, SEED, kinds):
+            fate = proof(mutant.entry).fate
+            if fate is Fate.PROVED_ONLY:
+                assert run(mutant.entry).fate is not Fate.FAULT, (pair.name, mutant.what)
+            else:
+                assert fate is Fate.NOT_RUN, (pair.name, mutant.what)
+                rejected.add(mutant.kind.name)
+    assert rejected == THEIRS
 
 
 @pytest.mark.compilers

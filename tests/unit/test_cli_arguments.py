@@ -15,6 +15,13 @@ def test_rungs() -> None:
     assert parse(["verify", "a.py", "--rungs", "proved, simulated"]).rungs == ("proved", "simulated")
 
 
+def test_inputs() -> None:
+    arguments = parse(["run", "a.py::k", "--inputs", "in.npz", "--seed", "7", "--trust"])
+    assert (arguments.inputs, arguments.seed, arguments.trust) == ("in.npz", 7, True)
+    arguments = parse(["verify", "a.py"])
+    assert (arguments.inputs, arguments.seed, arguments.trust) == (None, 0, False)
+
+
 @pytest.mark.parametrize(
     "argv",
     [
@@ -25,6 +32,8 @@ def test_rungs() -> None:
         ["verify", "a.py", "--rungs", "hoped"],
         ["run", "a.py", "--backend", "abacus"],
         ["check", "a.py", "--format", "xml"],
+        ["verify", "a.py", "--seed", "-1"],
+        ["verify", "a.py", "--seed", "x"],
     ],
 )
 def test_wrong_use_is_exit_code_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,3 +106,60 @@ def test_a_combination_under_a_key_that_its_lanes_have_absorbed() -> None:
     assert proof_of(scanned(None, 6), scanned(6, 6), WORDS).equal
     assert not proof_of(scanned(None, -1), scanned(1, -2), WORDS).equal
     assert not proof_of(scanned(None, -1), scanned(1, -1, identity=3), WORDS).equal
+
+
+def nested(first: str, condition: str) -> str:
+    """A loop from a loop's variable `%k`; the value changes only under a condition on the inner variable `%q`."""
+    return kernel(
+        "\n".join(
+            (
+                *(f"  %c{n} = constant <i32: {n}> : tile<i32>" for n in (0, 1, 2, 4)),
+                load("a", "xv"),
+                f"  %r = for %k in (%c{first} to %c4, step %c1) : tile<i32>"
+                " iter_values(%acc = %a) -> (tile<16xf32>) {",
+                "  %s = for %q in (%k to %n, step %c1) : tile<i32> iter_values(%in = %acc) -> (tile<16xf32>) {",
+                "  %b = addf %in, %a : tile<16xf32>",
+                f"  %c = {condition}",
+                "  %v = if %c -> (tile<16xf32>) {\n  yield %b : tile<16xf32>\n  } else {\n"
+                "  yield %in : tile<16xf32>\n  }",
+                "  continue %v : tile<16xf32>\n  }",
+                "  continue %s : tile<16xf32>\n  }",
+                store("%r", "yv"),
+            )
+        )
+    )
+
+
+def test_a_loop_from_a_loops_variable_starts_where_that_starts() -> None:
+    always = "constant <i1: true> : tile<i1>"
+    least = "cmpi greater_than_or_equal %q, %c2, signed : tile<i32> -> tile<i1>"
+    assert proof_of(nested("2", least), nested("2", always), WORDS).equal
+    assert not proof_of(nested("1", least), nested("1", always), WORDS).equal
+    below = "cmpi less_than %q, %c2, signed : tile<i32> -> tile<i1>"
+    assert not proof_of(nested("2", below), nested("2", always), WORDS).equal
+
+
+def remainder(divisor: int, operand: str = "%bx") -> str:
+    """The remainder of a number, floored as Python floors it for a positive one by a negative divisor."""
+    return kernel(
+        "\n".join(
+            (
+                f"  %d = constant <i32: {divisor}> : tile<i32>\n  %zero = constant <i32: 0> : tile<i32>",
+                load("a", "xv"),
+                f"  %m = remi {operand}, %d signed : tile<i32>",
+                "  %c = cmpi greater_than_or_equal %m, %zero, signed : tile<i32> -> tile<i1>",
+                "  %b = addf %a, %a : tile<16xf32>",
+                "  %v = if %c -> (tile<16xf32>) {\n  yield %b : tile<16xf32>\n  } else {\n"
+                "  yield %a : tile<16xf32>\n  }",
+                store("%v", "yv"),
+            )
+        )
+    )
+
+
+def test_a_remainder_has_the_sign_of_what_is_divided() -> None:
+    plain = kernel("\n".join((load("a", "xv"), "  %b = addf %a, %a : tile<16xf32>", store("%b", "yv"))))
+    assert proof_of(remainder(-5), plain, WORDS).equal
+    negative = "  %less = subi %bx, %n : tile<i32>\n"
+    other = remainder(-5, "%less").replace("  %m = remi", negative + "  %m = remi")
+    assert not proof_of(other, plain, WORDS).equal

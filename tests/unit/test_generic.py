@@ -54,6 +54,17 @@ def test_generic(body: str, generics: str) -> None:
     assert not [d for d in kernel.diagnostics if d.code == "FT101"]
 
 
+def test_factors_of_unknown_types_have_one() -> None:
+    text = (
+        "import cuda.tile as ct\n\n\n@ct.kernel\ndef k(x, y, z, T: ct.Constant[int]):\n"
+        "    a, b = ct.load(x, (0, 0), (T, T)), ct.load(y, (0, 0), (T, T))\n"
+        "    product = ct.mma(a, b, ct.zeros((T, T), dtype=ct.float32))\n"
+        "    ct.store(z, (0, 0), product.astype(z.dtype))\n"
+    )
+    (kernel,) = translate_document(Document(text)).kernels
+    assert entry(kernel) == "X: ElementType, Y: ElementType, const T: i32"
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -19,7 +19,7 @@ from ferrotile_runner.tileir.interpreter import Storage, Unsupported, run
 from ferrotile_runner.tileir.interpreter.arithmetic import ELEMENTWISE, elementwise
 from ferrotile_runner.tileir.interpreter.control import REGIONS, WITHOUT_MEANING
 from ferrotile_runner.tileir.interpreter.effects import EFFECTS
-from ferrotile_runner.tileir.interpreter.elements import Array
+from ferrotile_runner.tileir.interpreter.elements import Array, convert
 from ferrotile_runner.tileir.interpreter.modes import Modes
 from ferrotile_runner.tileir.interpreter.pure import PURE
 from ferrotile_runner.tileir.operations import TABLE
@@ -200,7 +200,8 @@ def samples(name: str, count: int) -> Array:
     """Random finite elements of all magnitudes."""
     dtype = NARROW[name]
     bits = RNG.integers(0, 1 << (8 * dtype.itemsize), 4 * count).astype(f"u{dtype.itemsize}").view(dtype)
-    wide = bits.astype(np.float64)
+    with np.errstate(all="ignore"):
+        wide = bits.astype(np.float64)
     return np.asarray(bits[np.isfinite(wide)][:count])
 
 
@@ -256,11 +257,27 @@ def test_ftof_widens_and_keeps_what_is_no_number() -> None:
     for name in ("f16", "bf16"):
         every = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(NARROW[name])
         wide = apply("ftof", every, element="f32")
-        assert np.array_equal(wide.astype(np.float64), every.astype(np.float64), equal_nan=True)
+        with np.errstate(all="ignore"):
+            assert np.array_equal(wide.astype(np.float64), every.astype(np.float64), equal_nan=True)
         back = apply("ftof", wide, element=name)
         number = ~np.isnan(wide)
         assert np.array_equal(back.view(np.uint16)[number], every.view(np.uint16)[number])
         assert np.isnan(back.astype(np.float32)[~number]).all()
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_f32_of_every_exponent_narrowed(name: str) -> None:
+    """With ties and their neighbours, underflow, overflow and NaN, against NumPy's and ml_dtypes' own conversions."""
+    upper = np.arange(1 << 16, dtype=np.uint32) << 16
+    lower = np.array([0, 1, 0x0FFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)
+    wide = (upper[:, None] | lower).view(np.float32)
+    with np.errstate(all="ignore"):
+        expected = wide.astype(NARROW[name])
+    found = convert(wide, name)
+    nan = np.isnan(wide)
+    assert np.array_equal(found.view(np.uint16)[~nan], expected.view(np.uint16)[~nan])
+    assert np.isnan(found[nan].astype(np.float32)).all()
+    assert convert(np.asarray(np.float32(1e-7)), name).shape == ()
 
 
 def test_ftof_to_tf32_keeps_10_bits_of_fraction() -> None:

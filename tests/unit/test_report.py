@@ -22,7 +22,9 @@ from ferrotile.syntax.document import Document
 from ferrotile.syntax.span import Span
 from ferrotile.translation import Entry, KernelTranslation, Output, SourceMap, UnsafeCount
 from ferrotile_runner.report import (
+    Difference,
     KernelReport,
+    Place,
     Rung,
     RungResult,
     RungStatus,
@@ -76,6 +78,22 @@ def test_a_report_fits_the_schema() -> None:
         ("FT403", 4, 11),
         ("FT504", 4, 5),
     ]
+
+
+def test_what_a_proof_failed_at_is_in_the_report() -> None:
+    difference = Difference(Place(12, 9, "x - m"), None, "y: the Rust does not subtract")
+    failed = RungResult(RungStatus.FAILED, "y: ...", 1.0, difference=difference)
+    made = json.loads(json.dumps(to_json([report(translated=RungResult(RungStatus.PASSED), proved=failed)])))
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator.validate(made)
+    found = made["kernels"][0]["rungs"]["proved"]["difference"]
+    assert found == {
+        "python": {"line": 12, "column": 9, "text": "x - m"},
+        "rust": None,
+        "words": "y: the Rust does not subtract",
+    }
+    del found["words"]
+    assert not validator.is_valid(made)
 
 
 @pytest.mark.parametrize(

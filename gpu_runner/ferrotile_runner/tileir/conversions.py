@@ -15,7 +15,8 @@ class Rules(combining.Rules, Protocol):
 
 def convert(rules: Rules, op: str, data: str, a: Term, shape: Shape, element: str) -> Term:
     """`itof`, `ftof` or `bitcast`."""
-    if a.element == element and op in {"bitcast", "ftof"}:
+    flushes = "flush_to_zero" in data  # denormals: of constants too
+    if a.element == element and op in {"bitcast", "ftof"} and not flushes:
         return a
     if op == "bitcast" and a.op == "bitcast":  # the same bits all along
         return convert(rules, op, data, a.args[0], shape, element)
@@ -25,7 +26,7 @@ def convert(rules: Rules, op: str, data: str, a: Term, shape: Shape, element: st
         match op:
             case "itof" if "unsigned" not in data and is_integer(a.element):
                 value = integer_to_float(known, element)
-            case "ftof" if "rounding" not in data or "nearest_even" in data:
+            case "ftof" if not flushes and ("rounding" not in data or "nearest_even" in data):
                 value = convert_float(known, a.element, element)
             case "bitcast":
                 value = recast(known, a.element, element)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ferrotile_runner.tileir.polynomials import decode
 from ferrotile_runner.tileir.roles import LEAVES, ROLES, is_load, operation, role
+from ferrotile_runner.tileir.simplify import OPPOSITE
 from ferrotile_runner.tileir.terms import Store, Term, subterms
 from ferrotile_runner.tileir.words import attributes, show
 
@@ -87,6 +88,13 @@ class Finder(Struct):
         if python.op in {"load", "load_ptr"} and places == [len(python.args) - 1]:
             words = f"{operation(python)} does not come behind the same writes in the Python and in the Rust"
             return replace(here, words=words)
+        if python.op == "select" and len(places) == 3 and _crossed(python, rust, 1, 2):
+            condition = self._opposite(rust.args[0])
+            inner = None if condition is None else self.differ(python.args[0], condition)
+            if inner is not None:
+                return replace(inner, steps=(Step(python, rust, role(python, 0)), *inner.steps))
+        if len(places) == 2 and python.op in {"cmpi", "cmpf"} and _crossed(python, rust, *places):
+            return replace(here, words=f"the Python asks `{show(python, 3)}`, the Rust `{show(rust, 3)}`")
         if len(places) == 2 and _crossed(python, rust, *places):
             parts = "the indices" if python.op in {"load", "store", "atomic_red"} else "the operands"
             if python.op in ROLES:
@@ -99,8 +107,20 @@ class Finder(Struct):
             return replace(here, words=words)
         return self._smallest(python, rust, places) or here
 
+    def _opposite(self, term: Term) -> Term | None:
+        """The comparison that is true where this one is false."""
+        if term.op != "cmpi" or term.data not in OPPOSITE:
+            return None
+        data = str(term.data)
+        args = term.args[::-1] if data.startswith("less") else term.args
+        made = self.store.term("cmpi", OPPOSITE[data], args, term.shape, term.element)
+        self.store.origins.setdefault(made, term)
+        return made
+
     def _smallest(self, python: Term, rust: Term, places: Sequence[int]) -> Pair | None:
         found: list[tuple[int, int, Pair]] = []
+        if python.op in {"load", "load_ptr"} and len(places) > 1:
+            places = [k for k in places if k < len(python.args) - 1]  # where it reads says more than behind what
         if python.op == "select" and 1 in places and is_load(python.args[1]) and is_load(rust.args[1]):
             inner = self.differ(python.args[1], rust.args[1])
             if inner is not None and inner.python is not None and inner.rust is not None:
@@ -171,6 +191,8 @@ class Finder(Struct):
                 return replace(here, words=f"{operation(python)} is done {axes}")
             if python.args[0] is rust.args[0]:
                 return replace(here, words=f"the Python computes `{show(python, 2)}`, the Rust `{show(rust, 2)}`")
+        if python.op == "arg" and python.args == rust.args:
+            return replace(here, words=f"the Python computes `{show(python, 2)}`, the Rust `{show(rust, 2)}`")
         if python.op in {"for", "loop", "summary"} and isinstance(python.data, tuple) and isinstance(rust.data, tuple):
             return self._carried(python, rust, python.data, rust.data)
         return here

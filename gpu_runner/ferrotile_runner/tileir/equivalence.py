@@ -283,8 +283,7 @@ def _search(context: _Context, python: Entry, rust: Entry) -> Difference | None:
     # Without pointers and synchronising accesses nothing that the first evaluation found changes what it found.
     is_final = not pointers and not any(a.acquires or a.releases for trace in traces for a in trace.accesses)
     if not is_final:
-        context.store.used = {k: None for k in context.store.used if k.startswith("bid.")}
-        context.store.lemmas.clear()
+        context.store.forget()
     earliest: Difference | None = None
     for number, choice in enumerate(choices):
         orders = {loop: pick for (loop, _), pick in zip(ties, choice, strict=True)}
@@ -350,6 +349,7 @@ def _evaluate(context: _Context, python: Entry, rust: Entry, known: Known) -> Si
         context.python_grids,
         by_pointer=known.pointers,
         shared=known.shared,
+        is_original=True,
         paddings=right.trace.paddings,
         merged=context.merged(python),
         replaced=known.replaced.python if known.replaced else {},

@@ -77,6 +77,8 @@ class Setting(Struct, frozen=True):
     """Index terms that are given fresh names (H8)."""
     copies: Mapping[Term, Copy] = field(default_factory=dict)
     """Pointers of copies."""
+    is_original: bool = False
+    """Whether the program is the Python's."""
     shared: frozenset[Term] = frozenset()
     """Arrays that one of the programs writes: a synchronising access orders theirs (M9)."""
 

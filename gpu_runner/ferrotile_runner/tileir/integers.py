@@ -140,7 +140,7 @@ class Arithmetic(Struct):
                 return self.nonnegative(t.args[0])
             case "map":
                 return self.nonnegative(t.args[0])
-            case "exti":
+            case "exti" | "remi":  # a remainder has the sign of what is divided
                 return t.data == "signed" and self.nonnegative(t.args[0])
             case "div" | "cdiv" | "mini":
                 return all(self.nonnegative(arg) or self.positive(arg) for arg in t.args)
@@ -205,10 +205,16 @@ class Arithmetic(Struct):
 
     def divisor(self, t: Term) -> Term | None:
         """b where t is a - b*(a/b), which is in [0, b); `div` has operands that are not negative."""
-        for atom in t.args if t.op == "poly" else ():
-            if atom.op == "div" and t is self.subtract(atom.args[0], self.multiply(atom, atom.args[1])):
-                return atom.args[1]
-        return None
+        if t.op != "poly":
+            return None
+        if t not in self.store.divisors:
+            found = (
+                atom.args[1]
+                for atom in t.args
+                if atom.op == "div" and t is self.subtract(atom.args[0], self.multiply(atom, atom.args[1]))
+            )
+            self.store.divisors[t] = next(found, None)
+        return self.store.divisors[t]
 
     def positive(self, t: Term) -> bool:
         """`value >= 1`: constants, extents by hypothesis, tile counts, and rule I5."""
@@ -219,7 +225,7 @@ class Arithmetic(Struct):
             return self.facts.positive_extents and self.store.use("extents >= 1")
         if t.op == "cdiv":
             return self.positive(t.args[0]) and self.positive(t.args[1])
-        if t.op == "map" or (t.op == "exti" and t.data == "signed"):
+        if t.op in {"map", "iv"} or (t.op == "exti" and t.data == "signed"):  # a loop's variable only grows
             return self.positive(t.args[0])
         if t.op == "grid":
             return True
@@ -309,13 +315,14 @@ class Arithmetic(Struct):
                 return None
 
     def starts_from(self, a: Term | None, b: Term) -> bool:
-        """a <= b for a loop's variable b, which starts at a, or at the greater of a and another number."""
+        """a <= b for a loop's variable b, which starts at a, at the greater of a and another number, or at such a
+        variable."""
         if a is None or b.op != "iv" or not (value_of(b.args[2]) or 0) > 0:
             return False
         start, low, least = b.args[0], value_of(b.args[0]), value_of(a)
         if low is not None and least is not None:
             return least <= low
-        return start is a or (start.is_op("maxi", "") and a in start.args)
+        return start is a or (start.is_op("maxi", "") and a in start.args) or self.starts_from(a, start)
 
     def following(self, t: Term) -> Term | None:
         """t + 1, where it does not wrap."""

@@ -246,7 +246,9 @@ class Loop:
         trace = self.program.trace
         done = [(item.path, item.loops) for item in trace.accesses]
         done += [(item.path, item.loops) for item in trace.assertions]
-        done += [(item.path, item.loops) for item in trace.obligations]
+        # What the Python assumes before a test is a fact about the rounds that are made, and about one more.
+        mine = self.program.setting.is_original
+        done += [(item.path, item.loops) for item in trace.obligations if not mine or item.term.op != "assumed"]
         done += [(item.path, item.loops) for item in trace.facts]
         return [path for path, loops in done if any(frame.ordinal == self.ordinal for frame in loops)]
 

@@ -94,8 +94,8 @@ def _nth(effect: Term) -> str:
 def _difference(name: str, pair: Pair, sides: Sides) -> Difference:
     """The pair in words, each side at the nearest operation that has a place."""
     sides.differing = pair
-    taken = pair.python is not None and pair.rust is not None and _both(sides, pair.python, pair.rust)
-    if pair.words and not (taken and pair.role):
+    pair = _operand(sides, pair)
+    if pair.words:
         words = pair.words
     elif pair.role:
         words = f"{pair.role} is `{show(pair.python, 3)}` in the Python, `{show(pair.rust, 3)}` in the Rust"
@@ -110,14 +110,9 @@ def _side(sides: Sides, pair: Pair, python: bool) -> Side:
     own, program = (pair.python, sides.python) if python else (pair.rust, sides.rust)
     if own is None:
         return Side("nothing")
-    steps, alike = list(pair.steps), False
-    if pair.python is not None and pair.rust is not None:
+    alike, outer = False, [step.python if python else step.rust for step in pair.steps]
+    if pair.python is not None and pair.rust is not None and not _both(sides, pair.python, pair.rust):
         alike = pair.python.op == pair.rust.op or bool(pair.python.args and pair.python.args == pair.rust.args)
-        if alike and _both(sides, pair.python, pair.rust):
-            alike = False
-            while len(steps) > 1 and _both(sides, steps[-1].python, steps[-1].rust):
-                steps.pop()
-    outer = [step.python if python else step.rust for step in steps]
     other = pair.rust if python else pair.python
     wraps = other is None or (other in own.args and own.op not in {"map", "reshape"})
     at_fault = (alike or wraps) and not is_leaf(own)
@@ -129,6 +124,16 @@ def _side(sides: Sides, pair: Pair, python: bool) -> Side:
     if is_leaf(own):
         return Side(show(item, 4), location, item.op)
     return Side(show(own, 4) if item is own or other is None else f"takes {show(own, 4)}", location, item.op)
+
+
+def _operand(sides: Sides, pair: Pair) -> Pair:
+    """Where each program computes both terms, none is wrong in itself: the outermost such pair, as an operand."""
+    if pair.python is None or pair.rust is None or not pair.steps or not _both(sides, pair.python, pair.rust):
+        return pair
+    step = pair.steps[-1]
+    if len(pair.steps) > 1 and _both(sides, step.python, step.rust):
+        return _operand(sides, Pair(pair.steps[:-1], step.python, step.rust))
+    return Pair(pair.steps, pair.python, pair.rust)
 
 
 def _both(sides: Sides, python: Term, rust: Term) -> bool:

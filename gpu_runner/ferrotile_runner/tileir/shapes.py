@@ -37,7 +37,10 @@ def sink(rules: Rules, term: Term, shape: Shape, axes: Axes) -> Term:
     """`term` seen with `shape`; `axes[i]` is the non-unit axis of `term` behind non-unit axis i of the result."""
     if shape == term.shape and axes == tuple(range(len(axes))):
         return term
-    made = _sunk(rules, term, shape, axes)
+    key = (term.number, shape, axes)
+    made = rules.store.moved.get(key)
+    if made is None:
+        made = rules.store.moved[key] = _sunk(rules, term, shape, axes)
     rules.store.origins.setdefault(made, term)
     return made
 

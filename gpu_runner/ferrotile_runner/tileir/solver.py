@@ -101,6 +101,8 @@ class Solver(Struct):
             store.lemma(f"Z1: an implication of integers by z3 {z3.get_version_string()}")
             return Answer.HOLDS
         store.used = used  # of a question without an answer no hypothesis was needed
+        store.moved.clear()  # what rests on one would not note it again
+        store.divisors.clear()
         return Answer.FAILS if found == z3.sat else Answer.LIMIT
 
 

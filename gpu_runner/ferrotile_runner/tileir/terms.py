@@ -39,6 +39,17 @@ class Store(Struct):
     lemmas: dict[str, None] = field(default_factory=dict)
     origins: dict[Term, Term] = field(default_factory=dict)
     """A term that was moved to another shape -> what it was before: for messages only."""
+    moved: dict[tuple[int, Shape, tuple[int, ...]], Term] = field(default_factory=dict)
+    """Term, shape, axes -> the term in that shape: what `shapes.sink` has made."""
+    divisors: dict[Term, Term | None] = field(default_factory=dict)
+    """What `Arithmetic.divisor` has found."""
+
+    def forget(self) -> None:
+        """Drops the hypotheses and lemmas so far, with all results that rest on some and would not note them again."""
+        self.used = {k: None for k in self.used if k.startswith("bid.")}
+        self.lemmas.clear()
+        self.moved.clear()
+        self.divisors.clear()
 
     def term(
         self, op: str, data: Hashable = (), args: tuple[Term, ...] = (), shape: Shape = (), element: str = "i32"

@@ -102,6 +102,10 @@ def _inner(term: Term, depth: int) -> str:
             return f"{show(base)}[at {show(offset, depth)}] {sign} {show(value, depth)}{where}"
         case "select" if _is_load(term.args[1]):
             return show(term.args[1], depth + 1)  # its mask and its padding belong to it
+        case "arg" if isinstance(term.data, tuple):  # function, sign, whether NaN wins, axis
+            axis = f", axis {term.data[3]}" if len(squeeze(term.args[0].shape)) > 1 else ""
+            nan = ", NaN first" if term.data[2] is True else ""
+            return f"arg{term.data[0]}({_list(term.args, depth)}{axis}{nan})"
         case "for" | "loop":
             return _loop(term, depth)
         case "guard":

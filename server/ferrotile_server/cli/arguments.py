@@ -62,6 +62,13 @@ def _count(text: str) -> int:
     return number
 
 
+def _natural(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is below 0")
+    return number
+
+
 def _translation_options(parser: argparse.ArgumentParser, unsafe: tuple[str, ...] = ("proved", "never")) -> None:
     parser.add_argument("--target", default="sm_90", metavar="sm_XX", help="GPU to choose hints for (default sm_90)")
     both = "; both: count under either" if "both" in unsafe else ""
@@ -71,7 +78,7 @@ def _translation_options(parser: argparse.ArgumentParser, unsafe: tuple[str, ...
 
 def _input_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--inputs", metavar="FILE.npz", help="simulate on these arrays and numbers, by parameter name")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the inputs that are made (default 0)")
+    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="of the inputs that are made (default 0)")
     parser.add_argument("--trust", action="store_true", help="run the function of `# ferrotile: inputs=FUNCTION`")
 
 

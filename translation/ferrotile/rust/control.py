@@ -14,7 +14,7 @@ from ferrotile.program.types import TileType
 from ferrotile.rust.expressions import Unsupported, constant_code, first_scalar, tile_type
 from ferrotile.rust.layout import IF_WIDTH, Code, atom
 from ferrotile.rust.scope import Last, Variable
-from ferrotile.rust.targets.cutile_0_5 import COMPARE_SCALAR, INVERSE
+from ferrotile.rust.targets.cutile_0_5 import COMPARE_SCALAR, INVERSE, OPERATORS
 from ferrotile.rust.values import Minted
 
 if TYPE_CHECKING:
@@ -143,7 +143,9 @@ class Control:
         values = self._body.values
         consumers = [c for c in values.consumers(counter) if isinstance(c, Operation) and c.results]
         return "(" in upper.text and any(
-            c.opcode == "reshape" or values.natural_tile0(c.result) or self._spread(c.result, upper)
+            c.opcode == "reshape"
+            or values.natural_tile0(c.result)
+            or (c.opcode in OPERATORS and self._spread(c.result, upper))
             for c in consumers
             if isinstance(c.result.type, TileType) and (not c.result.type.shape or c.opcode == "reshape")
         )

@@ -64,10 +64,11 @@ class Parsed(Struct, frozen=True):
         return span
 
     def local_span(self, node: ast.AST) -> Span:
-        line: int | None = getattr(node, "lineno", None)
-        column: int | None = getattr(node, "col_offset", None)
-        end_line: int | None = getattr(node, "end_lineno", None)
-        end_column: int | None = getattr(node, "end_col_offset", None)
+        place = vars(node).get
+        line: int | None = place("lineno")
+        column: int | None = place("col_offset")
+        end_line: int | None = place("end_lineno")
+        end_column: int | None = place("end_col_offset")
         if line is None or column is None:
             return Span(0, 0)
         starts = self.line_starts

@@ -104,6 +104,28 @@ def round_tf32(array: Array) -> Array:
     return np.where(np.isfinite(array), rounded, array)
 
 
+SMALLEST_F16 = 2.0**-14
+"""The smallest normal number."""
+OVER_F16 = 65520.0
+"""What rounds to infinity."""
+
+
+def _to_f16(array: Array) -> Array:
+    """f32 to nearest even. NumPy does so as well, but takes twenty times as long for what underflows or overflows: for
+    more than a few of those another way is shorter."""
+    size = np.abs(array)
+    under, over = (size < SMALLEST_F16) & (array != 0), (size >= OVER_F16) & (size < np.inf)
+    if (np.count_nonzero(under) + np.count_nonzero(over)) * 16 <= array.size:
+        with np.errstate(all="ignore"):
+            return array.astype(np.float16)
+    plain = np.where(over, np.copysign(np.float32(np.inf), array), np.where(under, np.float32(0), array))
+    found = np.asarray(plain.astype(np.float16))
+    # Below the smallest normal number elements are multiples of 2 ** -24, and their bits are how many.
+    count = np.rint(size[under] * np.float32(2.0**24)).astype(np.uint16)
+    found.view(np.uint16)[under] = count | np.where(np.signbit(array[under]), np.uint16(0x8000), np.uint16(0))
+    return found
+
+
 def convert(array: Array, target: str) -> Array:
     """Float to float, rounding to nearest even. From f64 through a round-to-odd f32, so that nothing rounds
     twice."""
@@ -116,6 +138,8 @@ def convert(array: Array, target: str) -> Array:
         array = narrow_to_odd(array)
     if dtype.itemsize == 1 and array.dtype != np.float32:
         array = array.astype(np.float32)
+    if dtype == np.float16 and array.dtype == np.float32:
+        return _to_f16(array)
     with np.errstate(all="ignore"):
         return array.astype(dtype)
 

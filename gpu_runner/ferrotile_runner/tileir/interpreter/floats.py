@@ -51,8 +51,9 @@ def _name_of(dtype: np.dtype[np.generic]) -> str:
 
 
 def _finish(value: Array, dtype: np.dtype[np.generic], modes: Modes) -> Array:
-    result = value if value.dtype == dtype else value.astype(dtype)
-    return flush(result) if modes.ftz else result
+    if value.dtype != dtype:
+        value = convert(value, "f16") if dtype == np.float16 else value.astype(dtype)
+    return flush(value) if modes.ftz else value
 
 
 def _working(args: tuple[Array, ...], modes: Modes) -> tuple[Array, ...]:

@@ -111,6 +111,8 @@ class Context:
         self.specific = False
         """Whether a float of a type that the program says is stored in an array of an assumed one."""
         self.module_values: dict[str, Abstract] = {}
+        self.callees: dict[int, str] = {}
+        """How callees are written, by `id` of the call."""
         self.members: dict[str, Abstract] = {}
         """What attributes of other modules stand for, by their dotted names."""
 

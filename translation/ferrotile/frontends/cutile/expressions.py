@@ -252,7 +252,10 @@ def _arguments(ctx: Context, node: ast.Call) -> Call:
         value = keyword.value
         keywords[keyword.arg] = usable(ctx, value)
         keyword_spans[keyword.arg] = ctx.spans.get(id(value)) or ctx.module.span_of(value)
-    name = _written(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else "the call"
+    name = ctx.callees.get(id(node))
+    if name is None:
+        name = _written(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else "the call"
+        ctx.callees[id(node)] = name
     return Call(name, tuple(positional), keywords, tuple(spans), keyword_spans)
 
 

@@ -55,6 +55,8 @@ def poison(ctx: Context, statement: ast.stmt) -> None:
 
 
 _ASSIGNED = "_ferrotile_assigned"
+_CLOSED = frozenset((ast.Constant, ast.FunctionDef, ast.GeneratorExp, ast.Lambda))
+"""Nodes that set no name inside."""
 
 
 def assigned_names(body: Sequence[ast.stmt]) -> tuple[str, ...]:
@@ -74,10 +76,9 @@ def _assigned_in(statement: ast.stmt) -> tuple[str, ...]:
             if isinstance(node.ctx, ast.Store):
                 found[node.id] = None
             return
-        if isinstance(node, ast.FunctionDef):
-            found[node.name] = None
-            return
-        if isinstance(node, (ast.Constant, ast.Lambda, ast.GeneratorExp)):
+        if type(node) in _CLOSED:
+            if isinstance(node, ast.FunctionDef):
+                found[node.name] = None
             return
         for child in children(node):
             visit(child)
