@@ -8,7 +8,7 @@ same when everything they do depends on the tile alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Set
 
 from msgspec import Struct
 
@@ -97,17 +97,26 @@ def ranges(rewriter: Rewriter, scheduled: Scheduled) -> Iterator[Term]:
 
 
 def block_free(sides: Sides) -> bool:
-    """Whether all that the programs do depends on the tile alone, not on the block that does it."""
+    """Whether all that the programs do depends on the tile alone, not on the block that does it, nor on what the rounds
+    before it left: carried values, and arrays that the loop writes."""
     for program in (sides.python, sides.rust):
         seen: set[int] = set()
         trace = program.trace
         loops = {access.loops[0].induction for access in trace.accesses if access.writes and access.loops}
+        depths = {induction.data for induction in loops}
         terms = [effect for _, effect in trace.effects] if not loops else []
         for access in trace.accesses:
             terms += [access.value] if loops else []
             terms += [condition for condition, _ in access.path]
         terms += [item.condition for item in trace.assertions]
         for term in terms:
-            if any(item.op == "bid" or item in loops for item in subterms(term, seen)):
+            if any(item.op == "bid" or item in loops or _is_left(item, depths) for item in subterms(term, seen)):
                 return False
     return True
+
+
+def _is_left(term: Term, depths: Set[Hashable]) -> bool:
+    """Whether rounds of loops at these depths pass it on: each program makes its rounds in another order."""
+    if term.op == "carry":
+        return isinstance(term.data, tuple) and term.data[0] in depths
+    return term.op == "entered" and term.data in depths

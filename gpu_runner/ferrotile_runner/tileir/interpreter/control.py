@@ -232,10 +232,23 @@ def _reduce(operation: Operation) -> Step:
 
     def step(frame: Frame) -> None:
         tiles = _alike([frame.tile(v) for v in operands])
-        found = reductions.reduce(tiles, identities, dim + 1, _combiner(frame, region, body))
-        bind(frame, operation.results, found)
+        combine = _combiner(frame, region, body)
+        found = reductions.reduce(tiles, identities, dim + 1, combine)
+        bind(frame, operation.results, _identified(frame, found, identities, combine))
 
     return step
+
+
+def _identified(
+    frame: Frame, found: Sequence[Array], identities: Sequence[Array], combine: reductions.Combiner
+) -> Sequence[Array]:
+    """Tile IR leaves open whether the identities are combined. Where that shows, it depends on the run's seed, as what
+    undetermined lanes hold does."""
+    combined = reductions.with_identity(found, identities, combine)
+    if all(reductions.alike(one, other) for one, other in zip(found, combined, strict=True)):
+        return found
+    frame.memory.drawn = True
+    return combined if frame.memory.identities else found
 
 
 def _alike(tiles: Sequence[Array]) -> list[Array]:
@@ -247,11 +260,13 @@ def _scan(operation: Operation) -> Step:
     operands, region, dim = operation.named["operands"], operation.regions[0], _dim(operation)
     body = decode_region(region)
     reverse = operation.attributes.get("reverse") in (True, "true")
+    identities = parse_identities(operation.attributes["identities"], [element_of(v) for v in operands])
 
     def step(frame: Frame) -> None:
         tiles = _alike([frame.tile(v) for v in operands])
-        found = reductions.scan(tiles, dim + 1, reverse, _combiner(frame, region, body))
-        bind(frame, operation.results, found)
+        combine = _combiner(frame, region, body)
+        found = reductions.scan(tiles, dim + 1, reverse, combine)
+        bind(frame, operation.results, _identified(frame, found, identities, combine))
 
     return step
 

@@ -14,6 +14,8 @@ from ferrotile_runner.tileir.interpreter.elements import (
     as_unsigned,
     convert,
     element_dtype,
+    flush,
+    round_tf32,
     wrap,
 )
 from ferrotile_runner.tileir.interpreter.modes import Function, Modes
@@ -64,12 +66,21 @@ def _ftoi(args: tuple[Array, ...], modes: Modes) -> Array:
 
 
 def _ftof(args: tuple[Array, ...], modes: Modes) -> Array:
+    """`flush_to_zero` is that of PTX's `cvt.ftz`: f32 denormals become zeros of their sign, taken and given."""
+    if not modes.ftz:
+        return _rounded(args[0], modes)
+    return flush(np.asarray(_rounded(flush(args[0]), modes)))
+
+
+def _rounded(value: Array, modes: Modes) -> Array:
     if modes.rounding in NEAREST:
-        return convert(args[0], modes.element)
+        return convert(value, modes.element)
     dtype = element_dtype(modes.element)
-    if args[0].dtype == dtype or (args[0].dtype.itemsize < dtype.itemsize and dtype.itemsize >= 4):
-        return convert(args[0], modes.element)  # exact
-    return narrow(np.ascontiguousarray(args[0].astype(np.float64)), modes.element, dtype, modes.rounding)
+    if modes.element == "tf32" and value.dtype.itemsize <= dtype.itemsize:
+        return round_tf32(value.astype(np.float32), modes.rounding)
+    if value.dtype == dtype or (value.dtype.itemsize < dtype.itemsize and dtype.itemsize >= 4):
+        return convert(value, modes.element)  # exact
+    return narrow(np.ascontiguousarray(value.astype(np.float64)), modes.element, dtype, modes.rounding)
 
 
 def _bitcast(args: tuple[Array, ...], modes: Modes) -> Array:

@@ -97,10 +97,25 @@ def flush(array: Array) -> Array:
     return np.where(tiny, np.copysign(np.float32(0), array), array)
 
 
-def round_tf32(array: Array) -> Array:
-    """f32 elements rounded to tf32's 10 bits of fraction, to nearest even; NaN and infinities stay."""
+def round_tf32(array: Array, rounding: str = "nearest_even") -> Array:
+    """f32 elements rounded to tf32's 10 bits of fraction; NaN and infinities stay. Raises UnsupportedOperation."""
     bits = np.ascontiguousarray(array, np.float32).view(np.uint32).astype(np.uint64)
-    rounded = ((bits + 0xFFF + ((bits >> 13) & 1)) & 0xFFFFE000).astype(np.uint32).view(np.float32)
+    negative = bits >> 31
+    # What is added to the magnitude before its last 13 bits are cut off.
+    match rounding:
+        case "nearest_even":
+            more = 0xFFF + ((bits >> 13) & 1)
+        case "nearest_away":
+            more = np.full_like(bits, 0x1000)
+        case "zero":
+            more = np.zeros_like(bits)
+        case "negative_inf":
+            more = 0x1FFF * negative
+        case "positive_inf":
+            more = 0x1FFF * (1 - negative)
+        case _:
+            raise UnsupportedOperation(f"rounding {rounding} to tf32")
+    rounded = ((bits + more) & 0xFFFFE000).astype(np.uint32).view(np.float32)
     return np.where(np.isfinite(array), rounded, array)
 
 

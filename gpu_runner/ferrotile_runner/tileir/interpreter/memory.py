@@ -97,12 +97,14 @@ class Memory(Struct):
     random: np.random.Generator
     zeros: bool = False
     """Garbage is zero: what undetermined lanes are most often where they have no effect."""
+    identities: bool = False
+    """Whether reductions and scans combine their identities."""
     findings: dict[Finding, None] = field(default_factory=dict)
     printed: list[tuple[int, str]] = field(default_factory=list)
     """Block and text."""
     conflicts: bool = False
     drawn: bool = False
-    """Whether garbage was asked for."""
+    """Whether garbage was asked for, or an identity changed what it was combined with."""
     running: Operation | None = None
     buffers: list[Buffer] = field(default_factory=list)
 

@@ -187,9 +187,14 @@ def _bytes(operation: Operation) -> Step:
     return step
 
 
+def _kept(operation: Operation) -> Callable[[Array], Array]:
+    """What a product takes and gives: denormals flushed, or all."""
+    return flush if operation.flag("flush_to_zero") else np.asarray
+
+
 def _mmaf(operation: Operation) -> Step:
     roles = [operation.one(r) for r in ("lhs", "rhs", "acc")]
-    keep: Callable[[Array], Array] = flush if operation.flag("flush_to_zero") else np.asarray
+    keep = _kept(operation)
 
     def step(frame: Frame) -> None:
         a, b, c = (keep(frame.tile(v)) for v in roles)
@@ -200,11 +205,12 @@ def _mmaf(operation: Operation) -> Step:
 
 def _mmaf_scaled(operation: Operation) -> Step:
     roles = [operation.one(r) for r in ("lhs", "rhs", "acc", "lhs_scale", "rhs_scale")]
+    keep = _kept(operation)
 
     def step(frame: Frame) -> None:
         a, b, c, left, right = (frame.tile(v) for v in roles)
         scaled = shapes.scaled(a, left, a.ndim - 1), shapes.scaled(b, right, b.ndim - 2)
-        frame.values[operation.results[0].number] = shapes.mmaf(*scaled, c)
+        frame.values[operation.results[0].number] = keep(shapes.mmaf(*scaled, keep(c)))
 
     return step
 

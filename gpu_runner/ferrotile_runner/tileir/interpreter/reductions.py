@@ -36,6 +36,21 @@ def reduce(operands: Sequence[Array], identities: Sequence[Array], dim: int, com
     return tuple(v.squeeze(dim) for v in values)
 
 
+def with_identity(results: Sequence[Array], identities: Sequence[Array], combine: Combiner) -> tuple[Array, ...]:
+    """What becomes of the results where the identities are combined too, as Tile IR allows: nothing new, if they are
+    identities of what was combined."""
+    left = [np.full_like(result, identity) for result, identity in zip(results, identities, strict=True)]
+    combined = combine(left, results)
+    return tuple(np.broadcast_to(c, r.shape) for c, r in zip(combined, results, strict=True))
+
+
+def alike(one: Array, other: Array) -> bool:
+    """Whether all bits are the same, any NaN being equal to any NaN."""
+    bits = np.dtype(f"u{one.dtype.itemsize}")
+    same = np.ascontiguousarray(one).view(bits) == np.ascontiguousarray(other).view(bits)
+    return bool((same | ((one != one) & (other != other))).all())
+
+
 def scan(operands: Sequence[Array], dim: int, reverse: bool, combine: Combiner) -> tuple[Array, ...]:
     """Inclusive, along `dim`, from its end when `reverse`."""
     extent = operands[0].shape[dim]

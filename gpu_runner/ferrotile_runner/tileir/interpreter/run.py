@@ -61,7 +61,7 @@ class RunResult(Struct, frozen=True):
     printed: tuple[str, ...] = ()
     """What the blocks print, block by block."""
     repeatable: bool = False
-    """No undetermined lane was read and no block met another one: any seed and order of blocks give the same."""
+    """No undetermined lane was read, no identity changes anything and no block met another one: any seed and order of blocks give the same."""
 
 
 def run(
@@ -76,7 +76,8 @@ def run(
     at_once: int | None = None,
 ) -> RunResult:
     """Runs `entry` on copies of the arrays; what it does not write is not copied. `grid` has up to three extents.
-    `seed` fills undetermined lanes, a negative one with zeros. `at_once`: how many blocks run together, by default as
+    `seed` fills undetermined lanes, a negative one with zeros; reductions combine their identities where it is even
+    and positive. `at_once`: how many blocks run together, by default as
     many as fit; blocks that get in each other's way are run again one by one.
 
     Raises Unsupported for an operation without a meaning here, UndefinedBehaviour for an access outside its
@@ -112,7 +113,8 @@ class _Launch(Struct, frozen=True):
 def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
     """Runs `size` blocks at once; also whether blocks got in each other's way."""
     entry, found = launch.entry, launch.origins
-    memory = Memory(np.random.default_rng(abs(launch.seed)), zeros=launch.seed < 0)
+    combined = launch.seed > 0 and launch.seed % 2 == 0
+    memory = Memory(np.random.default_rng(abs(launch.seed)), zeros=launch.seed < 0, identities=combined)
     shared = found.loaded & found.written
     names = {
         word.name
