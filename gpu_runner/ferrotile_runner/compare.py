@@ -1,6 +1,8 @@
-"""Compares the arrays of the original and of the translation."""
+"""Compares the arrays of the original and of the translation, and what they print."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -77,3 +79,33 @@ def _integers(expected: Array, actual: Array, same: Array) -> Difference:
     gap = np.abs(expected.astype(np.float64) - actual.astype(np.float64))
     worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.where(same, -1.0, gap))), gap.shape))
     return Difference(False, False, worst, str(expected[worst]), str(actual[worst]), float(gap[worst]))
+
+
+class Prints(Struct, frozen=True):
+    """What the original prints in its runs, block by block. `same_grid`: the blocks of both sides are the same ones;
+    `exact`: numbers too must be the same."""
+
+    first: tuple[str, ...]
+    others: tuple[tuple[str, ...], ...]
+    same_grid: bool
+    exact: bool
+
+    def difference(self, printed: Sequence[str]) -> str:
+        """What differs, in words: lines of a block, or their order; "" where nothing does. Lines that the original does
+        not determine may be any."""
+        if any(len(other) != len(self.first) for other in self.others):
+            return ""
+        if len(printed) != len(self.first):
+            return f"{len(self.first)} lines are printed by the original, {len(printed)} by the translation"
+        if not self.exact:
+            return ""
+        fixed = [all(line == other[place] for other in self.others) for place, line in enumerate(self.first)]
+        if not self.same_grid and not all(fixed):
+            return ""
+        expected, actual = ([line.replace("%i", "%d") for line in lines] for lines in (self.first, printed))
+        if not self.same_grid:
+            expected, actual = sorted(expected), sorted(actual)
+        for kept, one, other in zip(fixed, expected, actual, strict=True):
+            if kept and one != other:
+                return f"prints `{one}` in the original, `{other}` in the translation"
+        return ""

@@ -61,6 +61,8 @@ class Fitter:
         for axis in self._axes(need.array, array.ndim) if need.axis is None else [need.axis]:
             now, place = array.shape[axis], (need.array, axis)
             extent = need.extent if need.axis is not None else math.ceil(need.extent * now / max(array.size, 1))
+            if case.tentative and extent > self._needed.get(place, 0):
+                continue  # it is the values that ask for more
             # Loops show one tile after the other: what is needed again is made much larger.
             plenty = max(self._needed.get(place, 0), GROWTH * now if place in grown else 0)
             for most in (plenty, 0):

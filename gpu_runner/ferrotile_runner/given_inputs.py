@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
 
+from ferrotile_runner.fillings import numpy_dtype
 from ferrotile_runner.input_error import InputError
-from ferrotile_runner.inputs import Case, numpy_dtype
+from ferrotile_runner.inputs import Case
 from ferrotile_runner.launch_facts import Facts, broken_facts
 from ferrotile_runner.sizes import grid_for
 from ferrotile_runner.tileir.interpreter.elements import Array

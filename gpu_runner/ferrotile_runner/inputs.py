@@ -7,56 +7,49 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-import ml_dtypes
 import numpy as np
 from ferrotile.program.dtypes import DType, Kind
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ferrotile_runner.fillings import Fill, hard, numpy_dtype, ordinary, special, tiny, wide, wild
 from ferrotile_runner.launch_facts import Facts, facts_of
-from ferrotile_runner.sizes import Shape, free_axes, grid_for, is_claimed, larger, shapes_of, sizes_for
-from ferrotile_runner.tileir.interpreter import Unsupported
-from ferrotile_runner.tileir.interpreter.elements import Array, is_float, limits
+from ferrotile_runner.sizes import Shape, free_axes, grid_for, is_claimed, larger, shapes_of, sizes_for, unlike
+from ferrotile_runner.tileir.interpreter.elements import Array, limits
 
 MAX_ELEMENTS = 1 << 21
 """No array of a case is larger."""
 MAX_BLOCKS = 1 << 16
 """No grid that is made has more."""
 
-_NUMPY: Mapping[str, np.dtype[np.generic]] = MappingProxyType(
-    {
-        "bool": np.dtype(np.bool_),
-        **{f"{k}{b}": np.dtype(f"{k}{b // 8}") for k in "iu" for b in (8, 16, 32, 64)},
-        **{f"f{b}": np.dtype(f"f{b // 8}") for b in (16, 32, 64)},
-        "bf16": np.dtype(ml_dtypes.bfloat16),
-        "tf32": np.dtype(np.float32),
-        "f8e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
-        "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
-        "f8e8m0fnu": np.dtype(ml_dtypes.float8_e8m0fnu),
-    }
-)
 
+class Values(Struct, frozen=True):
+    """How arrays are filled; what integers, large ones where that makes no loop longer, floats and booleans are that
+    say no size (None: small random ones)."""
 
-def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
-    """The NumPy type that stores elements of `dtype`. Raises Unsupported where none does: elements of 4 bits are
-    packed in memory."""
-    if dtype.name not in _NUMPY:
-        raise Unsupported(f"arrays of {dtype.name}")
-    return _NUMPY[dtype.name]
+    fill: Fill
+    integer: int | None = None
+    large: int | None = None
+    floats: tuple[float, ...] = ()
+    boolean: bool = True
 
 
 class Plan(Struct, frozen=True):
-    """How the arrays of a case are made: with hard values or ordinary ones, with gaps after every row or none."""
+    """How the arrays of a case are made: from which values, with gaps after every row or none."""
 
-    hard: bool
+    values: Values
     strided: bool
     seed: int
+    large: bool = False
+    """Whether integers may be large."""
 
 
 class Case(Struct, frozen=True):
     """One launch. `arrays` may be strided (their last axis is not); scalars by name; `grid` has three extents.
     `against`: what every proof takes for granted and this launch does not satisfy, so that a difference is no fault.
-    `blank`: arrays that hold no values before the kernel writes them."""
+    `blank`: arrays that hold no values before the kernel writes them. `tentative`: the values were not chosen with the
+    kernel in mind; where it is undefined for them that says nothing about it."""
 
     name: str
     sizes: Mapping[str, int]
@@ -66,6 +59,7 @@ class Case(Struct, frozen=True):
     against: str = ""
     blank: frozenset[str] = frozenset()
     plan: Plan | None = None
+    tentative: bool = False
 
 
 Grids = Callable[[Mapping[str, tuple[int, ...]]], tuple[int, int, int]]
@@ -81,41 +75,20 @@ _SHAPES: tuple[tuple[str, Shape], ...] = (
 """Small ones first: where time is short, something was compared."""
 
 
-def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
-    """Normally distributed floats; integers that are indices of any array of the case."""
-    numpy = numpy_dtype(dtype)
-    if dtype.kind is Kind.BOOL:
-        return rng.integers(0, 2, shape).astype(np.bool_)
-    if dtype.is_integer:
-        return rng.integers(0, max(1, min(below, 100)), shape).astype(numpy)
-    return rng.standard_normal(shape).astype(np.float32).astype(numpy)
-
-
-def hard(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
-    """As `ordinary`, with NaN, infinities, denormals, extremes and both zeros (integers: extremes) sown
-    in."""
-    values = ordinary(rng, shape, dtype, below)
-    sown = rng.random(shape) < 0.05
-    picks = special_values(dtype)
-    if picks.size:
-        values[sown] = picks[rng.integers(0, picks.size, int(sown.sum()))]
-    return values
-
-
-def special_values(dtype: DType) -> Array:
-    """Elements that kernels get wrong first."""
-    numpy = numpy_dtype(dtype)
-    if numpy == np.bool_:
-        return np.zeros(0, np.bool_)
-    if not is_float(numpy):
-        bits = dtype.bits
-        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.kind is Kind.SIGNED else (0, 2**bits - 1)
-        return np.array([low, high, high - 1, 0, 1], numpy)
-    has = limits(numpy)
-    with np.errstate(all="ignore"):
-        wide = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, has.largest, has.lowest]
-        wide += [has.tiny, has.denormal, -has.denormal]
-        return np.array(wide, np.float64).astype(np.float32 if numpy.itemsize < 4 else numpy).astype(numpy)
+ORDINARY = Values(ordinary)
+HARD = Values(hard, floats=(0.0, -2.5, 1e-30), boolean=False)
+"""Floats are finite, so that not every result is NaN."""
+WIDE = Values(wide, floats=(3e5,))
+TENTATIVE: tuple[tuple[str, Values], ...] = (
+    ("tiny values", Values(tiny, floats=(0.3,))),
+    ("special values and ties", Values(special, -3, floats=(-1.5,), boolean=False)),
+    ("integers and floats of every size", Values(wild, 263, (1 << 25) + 3, (16777217.0,))),
+)
+"""Further launches, small ones: few elements are enough where all of them are chosen."""
+FEW = 24
+"""Elements that the largest array of such a launch has at least, where sizes are free."""
+MANY = 2051
+"""An extent that neither f16 nor bf16 has as a number."""
 
 
 def cases(
@@ -124,33 +97,51 @@ def cases(
     tiles: Mapping[str, int] = MappingProxyType({}),
     seed: int = 0,
     grid: Grids | None = None,
+    large: bool = False,
 ) -> Iterator[Case]:
     """Launches that satisfy the hypotheses that `facts_of` can read. `grid` is used where the signature and the
     hypotheses do not know the grid; without it there are none then. `tiles` gives the tile extent along a symbol. Of
-    the cases of one size there are as many as sizes that the facts tell apart; one has axes without elements; the last
-    case but one has hard values, the last strided arrays."""
+    the cases of one size there are as many as sizes that the facts tell apart; one has axes without elements; then come
+    one of hard values, one of strided arrays (of many elements, where arrays have no rows) and those of `TENTATIVE`.
+    `large`: scalars may be large integers there, because no loop ends at them."""
     facts = facts_of(hypotheses)
-    seen: set[tuple[tuple[str, int], ...]] = set()
-    plain = Plan(False, False, seed)
+    seen: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
+    plain = Plan(ORDINARY, False, seed)
 
-    def made(name: str, sizes: Mapping[str, int], plan: Plan) -> Iterator[Case]:
+    def made(name: str, sizes: Mapping[str, int], plan: Plan, tentative: bool = False) -> Iterator[Case]:
         case = _case(name, signature, sizes, facts, plan, grid)
         if case is not None:
-            yield case
+            yield replace(case, tentative=True) if tentative else case
 
     for name, shape in _SHAPES:
         sizes = sizes_for(signature, facts, tiles, shape)
         key = tuple(sorted(sizes.items()))
         if key not in seen:
-            seen.add(key)
+            seen[key] = sizes
             yield from made(name, sizes, plain)
     sizes = sizes_for(signature, facts, tiles, _SHAPES[-1][1])
     free = free_axes(signature, facts)
     if free and (grid is None or signature.grid is not None):
         yield from made("axes without elements", sizes | dict.fromkeys(free, 0), plain)
-    yield from made("hard values", sizes, Plan(True, False, seed + 1))
-    if not facts.contiguous:
-        yield from made("strided arrays", sizes, Plan(False, True, seed + 2))
+    yield from made("hard values", sizes, Plan(HARD, False, seed + 1))
+    rows = any(len(shape) > 1 for shape in shapes_of(signature, sizes).values())
+    if rows and not facts.contiguous:
+        yield from made("strided arrays", sizes, Plan(WIDE, True, seed + 2))
+    elif not rows:
+        many = sizes_for(signature, facts, tiles, lambda tile: max(MANY, tile + 1))
+        yield from made("many elements", many if many != sizes else sizes, Plan(WIDE, False, seed + 2))
+    few = [some for some in seen.values() if _most(signature, some) >= FEW]
+    least = min(few, key=lambda some: _most(signature, some), default=sizes)
+    for number, (name, values) in enumerate(TENTATIVE, 3):
+        yield from made(name, least, Plan(values, False, seed + number, large), tentative=True)
+    other = unlike(signature, facts, least)
+    if other is not None:
+        yield from made("extents that all differ", other, plain, tentative=True)
+
+
+def _most(signature: Signature, sizes: Mapping[str, int]) -> int:
+    """Elements of the largest array."""
+    return max((math.prod(shape) for shape in shapes_of(signature, sizes).values()), default=1)
 
 
 def with_room(
@@ -169,10 +160,8 @@ def with_room(
         return None
     facts = facts_of(hypotheses)
     sizes = larger(signature, facts, case.sizes, array, axis, extent, plenty)
-    return None if sizes is None else _case(case.name, signature, sizes, facts, case.plan, grid)
-
-
-Fill = Callable[[np.random.Generator, tuple[int, ...], DType, int], Array]
+    made = None if sizes is None else _case(case.name, signature, sizes, facts, case.plan, grid)
+    return None if made is None else replace(made, tentative=case.tentative)
 
 
 def _case(
@@ -185,34 +174,36 @@ def _case(
     if grid is None or math.prod(grid) > MAX_BLOCKS or not is_claimed(facts, sizes, grid):
         return None
     below = min((e for s in shapes.values() for e in s if e > 1), default=1)
-    fill: Fill = hard if plan.hard else ordinary
     arrays: dict[str, Array] = {}
     scalars: dict[str, int | float | bool] = {}
     for argument in signature.arguments:
         rng = np.random.default_rng([plan.seed, zlib.crc32(argument.name.encode())])
         match argument:
             case ArrayArgument(name=key, dtype=dtype):
-                values = fill(rng, shapes[key], dtype, below)
+                values = plan.values.fill(rng, shapes[key], dtype, below)
                 arrays[key] = _strided(values) if plan.strided else values
             case ScalarArgument(name=key, dtype=dtype, extent=extent):
                 same = key if extent is None else extent
-                scalars[key] = sizes[same] if same in sizes else _scalar(rng, dtype, plan.hard)
+                scalars[key] = sizes[same] if same in sizes else _scalar(rng, dtype, plan)
             case ConstantArgument():
                 pass
     against = "extents >= 1" if 0 in sizes.values() else ""
     return Case(name, dict(sizes), arrays, scalars, grid, against, plan=plan)
 
 
-HARD_SCALARS = (0.0, -2.5, 1e-30)
-"""Finite, so that not every result is NaN."""
-
-
-def _scalar(rng: np.random.Generator, dtype: DType, difficult: bool) -> int | float | bool:
+def _scalar(rng: np.random.Generator, dtype: DType, plan: Plan) -> int | float | bool:
+    values = plan.values
     if dtype.kind is Kind.BOOL:
-        return not difficult
+        return values.boolean
     if dtype.is_integer:
-        return int(rng.integers(1, 4))
-    return float(rng.choice(HARD_SCALARS)) if difficult else float(np.float32(rng.uniform(0.05, 0.95)))
+        chosen = values.large if plan.large and values.large is not None else values.integer
+        if chosen is None:
+            return int(rng.integers(1, 4))
+        signed = dtype.kind is Kind.SIGNED
+        return chosen if chosen < 0 and signed else abs(chosen) % (1 << (dtype.bits - signed))
+    if not values.floats:
+        return float(np.float32(rng.uniform(0.05, 0.95)))
+    return min(float(rng.choice(values.floats)), limits(numpy_dtype(dtype)).largest / 7)
 
 
 def _strided(values: Array) -> Array:

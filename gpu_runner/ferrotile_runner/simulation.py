@@ -19,7 +19,7 @@ from ferrotile.translation import Entry as RustEntry
 from msgspec import Struct, field
 
 from ferrotile_runner.assumed_grid import assumed_grid
-from ferrotile_runner.compare import Difference, compare, tolerance
+from ferrotile_runner.compare import Difference, Prints, compare, tolerance
 from ferrotile_runner.entry_arrays import tile_extents, updated_names
 from ferrotile_runner.fitting import Fitter
 from ferrotile_runner.inputs import Case, cases, describe
@@ -28,6 +28,7 @@ from ferrotile_runner.launch_grid import rust_grid
 from ferrotile_runner.launch_words import words_of
 from ferrotile_runner.parameter_words import python_words, rust_words
 from ferrotile_runner.tileir.interpreter import (
+    Finding,
     FindingKind,
     Order,
     OutOfTime,
@@ -44,6 +45,9 @@ MORE_SEEDS = (-1, 5, 6, 7, 8)
 """Fillings of undetermined lanes with which the original is run again before a difference counts; the first is zero,
 which the translation often has there."""
 
+
+LEAST_SECONDS = 1.0
+"""What a tentative launch may take."""
 
 FAILURES = (FindingKind.ASSERT, FindingKind.OUTSIDE, FindingKind.LOOP)
 """What a translation must not do where the original does not: `LOOP` is a step that is not positive."""
@@ -89,6 +93,31 @@ class _Differs(Exception):
         self.text_line = text_line
 
 
+class _Clock(Struct):
+    """When a launch must have ended, and all of them."""
+
+    started: float
+    deadline: float
+    launch: float
+
+    @classmethod
+    def of(cls, seconds: float) -> _Clock:
+        now = time.monotonic()
+        return cls(now, now + seconds, now + seconds)
+
+    def next(self, tentative: bool) -> None:
+        """A tentative launch, whose values may be the ends of loops, takes no longer than all before it."""
+        now = time.monotonic()
+        self.launch = min(self.deadline, now + max(now - self.started, LEAST_SECONDS)) if tentative else self.deadline
+
+    def left(self) -> float:
+        return self.launch - time.monotonic()
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() >= self.deadline
+
+
 class _Sides(Struct, frozen=True):
     """Both entries under one signature, and what comparing them has shown so far."""
 
@@ -96,7 +125,7 @@ class _Sides(Struct, frozen=True):
     translation: Entry
     signature: Signature
     rust: RustEntry
-    deadline: float
+    clock: _Clock
     execute: Execute
     notes: dict[str, None] = field(default_factory=dict)
     noticed: dict[tuple[str, FindingKind, int], Noticed] = field(default_factory=dict)
@@ -115,8 +144,7 @@ class _Sides(Struct, frozen=True):
     def run(
         self, entry: Entry, words: Sequence[Word], grid: tuple[int, int, int], seed: int, order: Order
     ) -> RunResult:
-        left = self.deadline - time.monotonic()
-        return self.execute(entry, words, grid, seed=seed, order=order, seconds=left)
+        return self.execute(entry, words, grid, seed=seed, order=order, seconds=self.clock.left())
 
 
 def _quiet(text: str, text_line: int) -> None:
@@ -136,10 +164,12 @@ def simulate(
 ) -> Simulation:
     """Compares both sides on `launches`, by default those that `inputs.cases` makes from `seed`, for which the grid
     must be known, within `seconds`."""
-    sides = _Sides(original, translation, signature, rust, time.monotonic() + seconds, execute)
+    sides = _Sides(original, translation, signature, rust, _Clock.of(seconds), execute)
     grids = assumed_grid(original, signature, rust)
     if launches is None:
-        launches = cases(signature, rust.hypotheses, tile_extents(original, signature), seed, grids)
+        launches = cases(
+            signature, rust.hypotheses, tile_extents(original, signature), seed, grids, not has_loops(original)
+        )
     fitter = Fitter(signature, rust.hypotheses, grids)
     agreed: list[str] = []
     undefined: list[str] = []
@@ -148,8 +178,10 @@ def simulate(
     try:
         for case in launches:
             place = describe(case)
+            sides.clock.next(case.tentative)
+            aside = bool(case.against) or case.tentative
             try:
-                fitting = fitter.fit(case, sides.original_on, sides.undefined if not case.against else _quiet)
+                fitting = fitter.fit(case, sides.original_on, _quiet if aside else sides.undefined)
                 equal = None
                 if fitting is not None:
                     case, first = fitting
@@ -160,8 +192,13 @@ def simulate(
                     raise
                 sides.notes[f"otherwise where `{case.against}` does not hold: {difference} ({place})"] = None
                 continue
+            except (OutOfTime, Unsupported) as error:
+                if not case.tentative or sides.clock.over:
+                    raise
+                sides.notes[f"not tried to the end, {error}: {place}"] = None
+                continue
             if equal is None:
-                undefined += [] if case.against else [place]
+                undefined += [] if aside else [place]
             else:
                 agreed.append(place)
                 exact &= equal
@@ -194,29 +231,39 @@ def simulate(
 def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bool | None:
     """Whether all arrays are bit-equal (False: equal within tolerance); None where the original is undefined.
     `first`: what it does in the first of two orders."""
+    aside = bool(case.against) or case.tentative
     python = words_of(python_words(sides.signature), case)
     try:
         again = () if first.repeatable else ((2, Order.FORWARD), (1, Order.REVERSED))
         others = [sides.run(sides.original, python, case.grid, seed, order) for seed, order in again]
     except UndefinedBehaviour as error:
-        if not case.against:
+        if not aside:
             sides.undefined(str(error), error.text_line)
         return None
-    for finding in () if case.against else first.findings:
+    for finding in () if aside else first.findings:
         sides.notice("original", finding.kind, finding.text, finding.text_line)
     exact = True
     grid = rust_grid(sides.rust.parameters, {name: a.shape for name, a in case.arrays.items()}, case.grid)
     words = words_of(rust_words(sides.rust), case)
     depth = reduction_depth(sides.original, sides.translation, case)
     summed = updated_names(sides.original, sides.signature)
+    checked = _failures(first, FindingKind.ASSERT)
+    prints = Prints(first.printed, tuple(o.printed for o in others), grid == case.grid, depth is None)
     for seed, order in ((3, Order.FORWARD), (4, Order.REVERSED)):
         try:
             result = sides.run(sides.translation, words, grid, seed, order)
         except UndefinedBehaviour as error:
             raise _Differs(f"the translation leaves its array, {error}", error.text_line) from error
-        failed = [f for f in result.findings if f.kind in FAILURES]
-        if failed:
+        failed = _failures(result, *FAILURES)
+        if failed and not checked:
             raise _Differs(f"{failed[0].text} in the translation only", failed[0].text_line)
+        if checked and not failed:
+            raise _Differs(f"{checked[0].text} in the original only")
+        if checked:  # both stop: what their blocks have done by then is open
+            return True
+        line = prints.difference(result.printed)
+        if line:
+            raise _Differs(line)
         for name, expected in first.arrays.items():
             if name not in result.arrays:
                 continue
@@ -240,6 +287,15 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
         if result.repeatable:
             break
     return exact
+
+
+def _failures(result: RunResult, *kinds: FindingKind) -> list[Finding]:
+    return [finding for finding in result.findings if finding.kind in kinds]
+
+
+def has_loops(entry: Entry) -> bool:
+    """Whether integers of the launch may be how often something is done."""
+    return any(operation.name in ("for", "loop") for operation in walk(entry.body))
 
 
 def _note_gaps(name: str, size: int, written: Array, fixed: Array, place: str, notes: dict[str, None]) -> None:

@@ -54,6 +54,21 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
     return sizes
 
 
+def unlike(signature: Signature, facts: Facts, sizes: Mapping[str, int]) -> dict[str, int] | None:
+    """The sizes with those that are the same made different, as far as the facts let them; None where nothing is."""
+    fixed = {*facts.sizes, *facts.equal, *facts.equal.values()}
+    fixed |= {a.name for a in signature.arguments if isinstance(a, ConstantArgument)}
+    found = dict(sizes)
+    for name, size in sizes.items():
+        step, taken = facts.multiple_of.get(name, 1), {other for key, other in found.items() if key != name}
+        larger_size = size
+        while larger_size in taken:
+            larger_size += step
+        if name not in fixed and larger_size <= facts.at_most.get(name, larger_size):
+            found[name] = larger_size
+    return None if found == dict(sizes) else found
+
+
 def free_axes(signature: Signature, facts: Facts) -> tuple[str, ...]:
     """Extents that may be 0 in a launch that does something: the grid does not depend on them, and nothing is said of
     them."""

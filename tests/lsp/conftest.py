@@ -43,7 +43,8 @@ def vscode(client: Client) -> Client:
     return client
 
 
-async def _until_the_end(client: StrictClient) -> AsyncIterator[None]:
+async def until_the_end(client: StrictClient) -> AsyncIterator[None]:
+    """Let the test run, then end its session."""
     try:
         yield
         await client.finish()
@@ -54,7 +55,7 @@ async def _until_the_end(client: StrictClient) -> AsyncIterator[None]:
 @pytest_lsp.fixture(config=FAKE_SERVER)
 async def session(client: StrictClient) -> AsyncIterator[None]:
     """A session that is not initialized yet; it must end in order."""
-    async for _ in _until_the_end(client):
+    async for _ in until_the_end(client):
         yield
 
 
@@ -62,7 +63,7 @@ async def session(client: StrictClient) -> AsyncIterator[None]:
 async def code(client: StrictClient) -> AsyncIterator[None]:
     """A session of a trusted VS Code; it must end in order."""
     await client.begin("vscode", TRUSTED)
-    async for _ in _until_the_end(client):
+    async for _ in until_the_end(client):
         yield
 
 
@@ -70,5 +71,5 @@ async def code(client: StrictClient) -> AsyncIterator[None]:
 async def real(client: StrictClient) -> AsyncIterator[None]:
     """As `code`, with the real translator and the real compilers."""
     await client.begin("vscode", TRUSTED)
-    async for _ in _until_the_end(client):
+    async for _ in until_the_end(client):
         yield

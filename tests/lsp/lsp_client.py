@@ -36,6 +36,8 @@ NEEDS = {
     types.WORKSPACE_APPLY_EDIT: "workspace.applyEdit",
     types.WINDOW_WORK_DONE_PROGRESS_CREATE: "window.workDoneProgress",
     types.WINDOW_SHOW_DOCUMENT: "window.showDocument.support",
+    types.CLIENT_REGISTER_CAPABILITY: "textDocument.definition.dynamicRegistration",
+    types.CLIENT_UNREGISTER_CAPABILITY: "textDocument.definition.dynamicRegistration",
 }
 """What an editor must have said before the server may ask it."""
 
@@ -83,6 +85,8 @@ class StrictClient(LanguageClient):
             types.WORKSPACE_CODE_LENS_REFRESH,
             types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH,
             types.WORKSPACE_APPLY_EDIT,
+            types.CLIENT_REGISTER_CAPABILITY,
+            types.CLIENT_UNREGISTER_CAPABILITY,
         ):
             self.feature(method)(_ANSWERS.get(method, _nothing))
 

@@ -10,7 +10,7 @@ import numpy as np
 from ferrotile_runner.entry_arrays import tile_extents
 from ferrotile_runner.inputs import Case, cases
 from ferrotile_runner.launch_facts import facts_of
-from ferrotile_runner.simulation import Verdict, simulate
+from ferrotile_runner.simulation import Verdict, has_loops, simulate
 from ferrotile_runner.tileir.equivalence import prove
 from ferrotile_runner.tileir.interpreter import Order, RunResult, Storage, UndefinedBehaviour, Word, run
 from ferrotile_runner.tileir.model import Entry
@@ -89,7 +89,7 @@ class Judge:
         more, large = list[Case](), list[Case]()
         if simulated and (signature.grid is not None or facts_of(hypotheses).grid):
             tiles = tile_extents(self.python, signature)
-            self.launches = list(cases(signature, hypotheses, tiles))
+            self.launches = list(cases(signature, hypotheses, tiles, large=not has_loops(self.python)))
             more = more_cases(signature, hypotheses, tiles)
             large = large_scalars(signature, hypotheses, tiles)
         self.known: dict[tuple[object, ...], RunResult | UndefinedBehaviour] = {}

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from ferrotile.program.dtypes import DType, Kind
 from ferrotile.signatures.model import ArrayArgument, ScalarArgument, Signature
-from ferrotile_runner.inputs import Case, cases, numpy_dtype, special_values
+from ferrotile_runner.fillings import numpy_dtype, special_values
+from ferrotile_runner.inputs import Case, cases
 from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.sizes import grid_for, sizes_for
 from ferrotile_runner.tileir.interpreter.elements import Array, limits
@@ -118,8 +119,8 @@ def large_scalars(signature: Signature, hypotheses: Sequence[str], tiles: Mappin
 
 
 def _base(signature: Signature, hypotheses: Sequence[str], tiles: Mapping[str, int]) -> Case | None:
-    known = [case for case in cases(signature, hypotheses, tiles, 11) if not case.against]
-    return next((case for case in reversed(known) if case.name not in {"hard values", "strided arrays"}), None)
+    known = [case for case in cases(signature, hypotheses, tiles, 11) if not case.against and not case.tentative]
+    return next((case for case in reversed(known) if case.name not in {"hard values", "strided arrays", "many elements"}), None)
 
 
 def _arrays(signature: Signature) -> dict[str, ArrayArgument]:

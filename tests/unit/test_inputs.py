@@ -15,7 +15,8 @@ from ferrotile.signatures.model import (
     Signature,
     Source,
 )
-from ferrotile_runner.inputs import Case, cases, describe, hard, numpy_dtype, special_values
+from ferrotile_runner.fillings import hard, numpy_dtype, special_values
+from ferrotile_runner.inputs import Case, cases, describe
 from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.sizes import symbols
 from ferrotile_runner.tileir.interpreter import Unsupported

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ferrotile_runner.tileir.terms import Term
+from ferrotile_runner.tileir.polynomials import decode
+from ferrotile_runner.tileir.terms import Term, value_of
 
 Needs = frozenset[str]
 OVERFLOW = "index arithmetic does not overflow"
 LOOPS_OVERFLOW = "index arithmetic does not overflow in loops as long as arrays say"
 _ALWAYS = frozenset((OVERFLOW,))
+Range = tuple[int, int]
+SMALL: Range = (0, 2)
+"""What block ids, extents, strides and counts may be in a launch of a few blocks."""
 
 
 def needs(t: Term, memo: dict[Term, Needs | None]) -> Needs | None:
@@ -22,7 +26,7 @@ def needs(t: Term, memo: dict[Term, Needs | None]) -> Needs | None:
 
 def _needs(t: Term, memo: dict[Term, Needs | None]) -> Needs | None:
     match t.op:
-        case "const" | "bid" | "grid" | "iota" | "fresh":
+        case "const" | "bid" | "grid" | "fresh":
             return _ALWAYS
         case "param":
             if isinstance(t.data, tuple) and t.data[0] == "scalar":
@@ -36,6 +40,10 @@ def _needs(t: Term, memo: dict[Term, Needs | None]) -> Needs | None:
         case "iv":
             lower, upper, step = (needs(arg, memo) for arg in t.args)
             return _all((lower, frozenset((LOOPS_OVERFLOW,)) if upper is None else upper, step))
+        case "poly" | "iota" if _wraps(t):
+            return None
+        case "iota":
+            return _ALWAYS
         case "poly" | "div" | "cdiv" | "mini" | "maxi" | "exti" | "map" | "tiles" | "divi" | "remi":
             return _all(needs(arg, memo) for arg in t.args)
         case "select":
@@ -51,3 +59,57 @@ def _all(parts: Iterable[Needs | None]) -> Needs | None:
             return None
         found |= part
     return found
+
+
+def _wraps(t: Term) -> bool:
+    """Whether lanes alone, or the first few blocks, make it wrap, as a hash of them does: that is no arithmetic of
+    which H6 speaks, and assuming it would rule out every launch."""
+    low, high = _range(t, {})
+    half = 1 << (int(t.element[1:]) - 1)
+    return not -half <= low <= high < half
+
+
+def _range(t: Term, memo: dict[Term, Range]) -> Range:
+    """Between which numbers a value is in small launches, without wrapping."""
+    if t not in memo:
+        memo[t] = _range_of(t, memo)
+    return memo[t]
+
+
+def _range_of(t: Term, memo: dict[Term, Range]) -> Range:
+    match t.op:
+        case "const":
+            return value_of(t) or 0, value_of(t) or 0
+        case "iota":
+            return 0, t.shape[0] - 1
+        case "map":
+            return _range(t.args[0], memo)
+        case "exti":
+            inner = _range(t.args[0], memo)
+            return inner if t.data == "signed" or inner[0] >= 0 else SMALL
+        case "iv":
+            start, end, step = map(value_of, t.args)
+            if start is None or end is None or step is None or step < 1 or end <= start:
+                return SMALL
+            return start, start + (end - start - 1) // step * step
+        case "poly":
+            low = high = 0
+            for product, factor in decode(t).items():
+                part = (factor, factor)
+                for atom in product:
+                    ends = [x * y for x in part for y in _range(atom, memo)]
+                    part = min(ends), max(ends)
+                low, high = low + part[0], high + part[1]
+            return low, high
+        case "div" | "cdiv" | "divi" if (by := value_of(t.args[1])) is not None and by > 0:
+            low, high = _range(t.args[0], memo)
+            return low // by, -(-high // by)
+        case "mini" | "maxi" if not t.data:
+            lows, highs = zip(*(_range(arg, memo) for arg in t.args), strict=True)
+            choose = min if t.op == "mini" else max
+            return choose(lows), choose(highs)
+        case "select":
+            lows, highs = zip(*(_range(arg, memo) for arg in t.args[1:]), strict=True)
+            return min(lows), max(highs)
+        case _:
+            return SMALL

@@ -132,13 +132,13 @@ class Arithmetic(Struct):
         match t.op:
             case "const":
                 return (value_of(t) or 0) >= 0
-            case "bid" | "grid" | "iota" | "tiles" | "fresh":
+            case "bid" | "grid" | "tiles" | "fresh":
                 return True
+            case "iota":
+                return (t.shape[0] - 1).bit_length() < int(t.element[1:])
             case "param":
                 return isinstance(t.data, tuple) and t.data[0] in {"dim", "stride"}
-            case "iv":
-                return self.nonnegative(t.args[0])
-            case "map":
+            case "iv" | "map":
                 return self.nonnegative(t.args[0])
             case "exti" | "remi":  # a remainder has the sign of what is divided
                 return t.data == "signed" and self.nonnegative(t.args[0])

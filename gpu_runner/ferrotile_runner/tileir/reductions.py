@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from ferrotile_runner.tileir import argmax, combining, shapes
 from ferrotile_runner.tileir.exits import Leaf
 from ferrotile_runner.tileir.literals import LiteralError, literal
-from ferrotile_runner.tileir.model import Operation, TileType
+from ferrotile_runner.tileir.model import Operation, TileType, walk
 from ferrotile_runner.tileir.terms import Term, squeeze
 from ferrotile_runner.tileir.trace import Unsupported
 
 if TYPE_CHECKING:
     from ferrotile_runner.tileir.graph import Program
+
+_BINDING = frozenset({"reduce", "scan", "for", "loop"})
 
 
 def reduction(program: Program, operation: Operation) -> None:
@@ -60,6 +62,8 @@ def reduction(program: Program, operation: Operation) -> None:
 
 def _body(program: Program, operation: Operation) -> tuple[Term, ...]:
     region, trace = operation.regions[0], program.trace
+    if any(inner.name in _BINDING for inner in walk(region)):
+        raise Unsupported("a loop or reduction in a reduction", operation.location)  # bound variables go by number
     for place, argument in enumerate(region.arguments):
         element = argument.type.element if isinstance(argument.type, TileType) else None
         if not isinstance(element, str):

@@ -48,7 +48,7 @@ class Rewriter(Struct):
                 return self.division(op, data, args, shape, element)
             case "div" | "cdiv":
                 return self.quotient(op, args, shape, element)
-            case "mini" | "maxi" if "unsigned" not in data:
+            case "mini" | "maxi" if "unsigned" not in data and element != "i1":  # where true is -1
                 return self.extremum(op, args, shape, element)
             case "cmpi":
                 return self.compare(data, args, shape)
@@ -160,6 +160,8 @@ class Rewriter(Struct):
             return other if same else self.negation(other, shape)
         if predicate in SWAPPED:
             a, b, predicate = b, a, SWAPPED[predicate]
+        if a.element == "i1" and predicate in {"less_than", "less_than_or_equal"}:  # signed, true is -1
+            return self.store.term("cmpi", f"{predicate} {rest}", (a, b), shape, "i1")
         if "unsigned" in rest and predicate in {"less_than", "less_than_or_equal"}:
             if not self.integers.nonnegative(b):
                 return self.store.term("cmpi", f"{predicate} unsigned", (a, b), shape, "i1")

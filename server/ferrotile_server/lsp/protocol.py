@@ -139,12 +139,17 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[object, object, types.InitializeResult]:
-        """Add the capability that pygls 2.1.1 does not build."""
+        """Add the capability that pygls 2.1.1 does not build; leave out what is for the editor's own documents alone
+        (registered where it can be), and what the editor did not ask for."""
         result = yield from super().lsp_initialize(params)
         if self.schemes:
             workspace = result.capabilities.workspace or types.WorkspaceOptions()
             workspace.text_document_content = types.TextDocumentContentOptions(schemes=list(self.schemes))
             result.capabilities.workspace = workspace
+        result.capabilities.definition_provider = None
+        text = params.capabilities.text_document
+        if text is None or text.implementation is None:
+            result.capabilities.implementation_provider = None
         return result
 
     @lsp_method(types.EXIT)

@@ -23,10 +23,12 @@ from ferrotile_server.lsp.features import (
     completion,
     content,
     debug_info,
+    definition,
     diagnostics_pull,
     document_symbol,
     execute_command,
     hover,
+    implementation,
     inlay_hint,
     lifecycle,
     preview_request,
@@ -69,12 +71,14 @@ def build(application: Application | None = None) -> tuple[Server, Context]:
     document_symbol.register(context)
     completion.register(context)
     previews = content.register(context)
+    implementation.register(context)
+    definitions = definition.register(context, previews)
     verification = verify.register(context)
     preview_request.register(context)
     debug_info.register(context)
     execute_command.register(context, previews, verification)
     watch_files.register(context)
-    lifecycle.register(context, publisher, previews, partial(watch_files.start, context))
+    lifecycle.register(context, publisher, previews, definitions, partial(watch_files.start, context))
     return server, context
 
 

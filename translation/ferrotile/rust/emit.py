@@ -16,6 +16,7 @@ from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import EntryHint, Program, Value
 from ferrotile.program.types import ArrayType, TileType
 from ferrotile.rust import entry_hints
+from ferrotile.rust.crowding import TooWide
 from ferrotile.rust.expressions import Unsupported
 from ferrotile.rust.journal import Journal
 from ferrotile.rust.layout import WIDTH
@@ -23,7 +24,7 @@ from ferrotile.rust.remarks import Shown, rust_comment
 from ferrotile.rust.safety import NAMES as HELPER_NAMES
 from ferrotile.rust.safety import Helper
 from ferrotile.rust.scope import Scope, Variable
-from ferrotile.rust.statements import Body, TooWide
+from ferrotile.rust.statements import Body
 from ferrotile.rust.types import Spelling
 from ferrotile.rust.values import Values
 from ferrotile.rust.writer import Writer
@@ -97,11 +98,11 @@ def _attempt(plan: Plan, facts: Facts, comments: Comments, shown: Shown, forced:
         if parameter.name in arrays:
             body.variables[parameter.value.id] = Variable(naming.array(parameter.name))
         else:
-            last = values.lasting(parameter.value)
+            last = values.lifetimes.lasting(parameter.value)
             body.variables[parameter.value.id] = scope.declare(parameter.name, 0, last)
     body.block(program.body)
-    if body.crowding:
-        raise TooWide(body.crowding)
+    if body.crowding.found:
+        raise TooWide(body.crowding.found)
     parameters = [
         Parameter(
             _parameter(p.value, body.variables[p.value.id].name, plan, spelling),

@@ -14,6 +14,7 @@ from ferrotile.program.types import Shape, TileType
 from ferrotile.rust.approximate import approximate
 from ferrotile.rust.integer_helpers import INTEGER_HELPERS
 from ferrotile.rust.layout import ATOM, Code, array, atom, binary, call, method, negative, suffixed
+from ferrotile.rust.operators import floor_form, floor_is_plain, plain_operator
 from ferrotile.rust.safety import Helper
 from ferrotile.rust.scan_helpers import step
 from ferrotile.rust.targets import cutile_0_5 as target
@@ -121,7 +122,7 @@ def expression(operation: Operation, op: Operands) -> Code:
         case "offset":
             return method(op.raw(a[0]), "offset_tile", op.tile(a[1]))
     assert isinstance(kind, TileType)
-    form = op.values.floor_form(operation)
+    form = floor_form(operation, op.values.defined)
     if form is not None:
         return call(op.helper(form, form, INTEGER_HELPERS[form]), op.scalar(a[0]), op.scalar(a[1]))
     match code:
@@ -312,7 +313,7 @@ def _divide(operation: Operation, op: Operands) -> Code:
     scalar = not tile_type(a).shape and not op.values.natural_tile0(operation.result)
     operand = op.scalar if scalar else op.raw
     plain = tile_type(a).dtype.name in target.WIDE_INTEGERS
-    if plain and (way in (None, "zero") or (way == "negative_inf" and op.values.floor_is_plain(operation))):
+    if plain and (way in (None, "zero") or (way == "negative_inf" and floor_is_plain(operation, op.values.defined))):
         return binary(operand(a), "/", operand(b), 10)
     if scalar and way == "positive_inf":
         return call("ceil_div", _suffixed(op, a), _suffixed(op, b))
@@ -351,7 +352,7 @@ def _arithmetic(operation: Operation, op: Operands) -> Code:
     kind = tile_type(a[0])
     if code in target.OPERATORS:
         symbol, precedence = target.OPERATORS[code]
-        if op.values.plain_operator(operation):
+        if plain_operator(operation):
             scalar = not kind.shape and not op.values.natural_tile0(operation.result)
             operand = op.scalar if scalar else (op.tile if not kind.shape else op.raw)
             left = first_scalar(op, a[0]) if scalar else operand(a[0])

@@ -79,7 +79,8 @@ class SpecialViews:
         shape = self._struct("extents", "Shape", f"{{ [{dims}] }}", extents)
         inner = ", ".join([*["-1"] * (rank - 1), "1"])
         strides = self._struct("steps", "Array", f"{{ [{inner}] }}", steps)
-        variable = body.scope.declare(body.wish(operation.result), body.now, body.values.lasting(operation.result))
+        last = body.values.lifetimes.lasting(operation.result)
+        variable = body.scope.declare(body.wish(operation.result), body.now, last)
         body.variables[operation.result.id] = variable
         self._memory.assumed += 1
         body.writer.line(f"// SAFETY: as in the Python, the part lies within `{name}`.")

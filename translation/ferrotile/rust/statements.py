@@ -1,58 +1,34 @@
-"""Statements of a kernel body: locals, loops, branches. Memory accesses are in `memory.py`."""
+"""Statements of a kernel body: each operation with its local. What a `Body` holds together is in files of their own:
+memory accesses in `memory.py`, loops in `loops.py`, branches in `branches.py`, going back in `resuming.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
-from operator import itemgetter
-
-from msgspec import Struct
+from collections.abc import Callable
 
 from ferrotile.passes.plan import Plan
 from ferrotile.program.ir import Block, For, If, Loop, Operation, Value
 from ferrotile.program.types import TileType
-from ferrotile.rust.control import Control
+from ferrotile.rust import block_ids
+from ferrotile.rust.assigned import Assigned
+from ferrotile.rust.branches import Branches
+from ferrotile.rust.carries import Carries
+from ferrotile.rust.crowding import Crowding, TooWide
 from ferrotile.rust.expressions import Operands, constant_code, expression, tile_type
 from ferrotile.rust.journal import Journal
-from ferrotile.rust.layout import CALL_WIDTH, WIDTH, Code, atom, call, method, statement, tuple_of, unsafe_statement
+from ferrotile.rust.layout import Code, atom, call, method, statement, unsafe_statement
+from ferrotile.rust.loops import Loops, Minted
 from ferrotile.rust.memory import Memory
 from ferrotile.rust.printing import print_line
 from ferrotile.rust.remarks import Queues, rust_comment
+from ferrotile.rust.resuming import Mark, Resuming
 from ferrotile.rust.scope import Scope, Variable
 from ferrotile.rust.targets.cutile_0_5 import UNTYPED_TILES
 from ferrotile.rust.types import Spelling, literal
 from ferrotile.rust.unsafe_forms import unsafe_reason
-from ferrotile.rust.values import Minted, Values
+from ferrotile.rust.values import Values
 from ferrotile.rust.wishes import Wishes
 from ferrotile.rust.writer import Writer
 from ferrotile.syntax.span import NOWHERE, Span
-
-_TALL = 2
-"""Lines that a statement may have before its operands get names."""
-_NAME = 8
-"""The length of a name, more or less."""
-_LENGTH = itemgetter(1)
-
-
-class TooWide(Exception):
-    """Statements that rustfmt would break inside; `values` should get locals of their own."""
-
-    def __init__(self, values: Set[int]) -> None:
-        super().__init__(values)
-        self.values = values
-
-
-class _Mark(Struct, frozen=True):
-    """The state in front of a statement."""
-
-    journal: int
-    scope: int
-    lines: int
-    hoisted: int
-    comments: tuple[int, ...]
-    top: int
-    assumed: int
-    span: Span
-    targets: list[Variable]
 
 
 class Body:
@@ -73,11 +49,8 @@ class Body:
         self.journal = journal
         self.variables: dict[int, Variable] = journal.dict()
         self.forced = forced
-        self.crowding: set[int] = set()
-        """Values that must have locals."""
-        self._left: set[int] = set()
-        """Those among them for which the whole text has to be made anew."""
-        self._comments = comments
+        self.crowding = Crowding(values, forced)
+        self.comments = comments
         self.now = 0
         self._fills: dict[tuple[float, type, str], Code] = {}
         """Rank-0 tiles of constants that the statement at hand has bound."""
@@ -90,50 +63,24 @@ class Body:
             self.raw, self.tile, self.scalar, values, spelling, plan.axes, self.bind, self.memory.mul_add,
             self.memory.helpers.get,
         )  # fmt: skip
-        self.control = Control(self)
+        self.carries = Carries(values)
+        self.assigned = Assigned(self)
+        self.loops = Loops(self)
+        self.branches = Branches(self)
+        self._resuming = Resuming(self)
 
     def put(self, prefix: str, code: Code, suffix: str = ";", unsafe: bool = False) -> None:
         """One statement, broken as rustfmt would. An inlined value that must come out first joins `crowding`: the text
         is then not the last one."""
         layout: Callable[[str, Code, str, int], list[str] | None] = unsafe_statement if unsafe else statement
         lines = layout(prefix, code, suffix, self.writer.indent)
-        if lines is not None and len(lines) > _TALL and not suffix.endswith("{"):
-            self.crowding |= self._better_named(prefix, code, f"{suffix} }}" if unsafe else suffix, len(lines))
-        if lines is None:
-            whole = [p for p in code.parts if p[0] not in self.forced and not self._free(p[0])]
-            room = WIDTH - self.writer.indent - len(prefix) - len(suffix)
-            enough = [p for p in whole if len(code.text) - p[1] + _NAME <= room]
-            if whole:
-                chosen = min(enough, key=_LENGTH) if enough else max(whole, key=lambda p: (p[1], -p[0]))
-                self.crowding.add(chosen[0])
+        if lines is not None:
+            self.crowding.tall(prefix, code, f"{suffix} }}" if unsafe else suffix, self.writer.indent, len(lines))
+        else:
+            self.crowding.wide(prefix, code, suffix, self.writer.indent)
             lines = [f"{prefix}unsafe {{ {code.text} }}{suffix}" if unsafe else f"{prefix}{code.text}{suffix}"]
         for line in lines:
             self.writer.line(line)
-
-    def _better_named(self, prefix: str, code: Code, suffix: str, height: int) -> set[int]:
-        """The operands whose locals make a statement of this height, themselves counted, lower."""
-        units = [c.parts for c in code.arguments] if code.head is not None else [code.parts]
-        found = [max((p for p in unit if self._can_name(p, code)), key=_LENGTH, default=None) for unit in units]
-        named: set[int] = set()
-        length, inside = len(code.text), len(code.text) - len(code.head or "") - 2
-        for value, part in sorted((p for p in found if p is not None), key=_LENGTH, reverse=True):
-            named.add(value)
-            length, inside = length - part + _NAME, inside - part + _NAME
-            if inside > CALL_WIDTH and (code.head is not None or code.links):
-                continue
-            one = self.writer.indent + len(prefix) + length + len(suffix) <= WIDTH
-            two = prefix.endswith("= ") and self.writer.indent + 4 + length + len(suffix) <= WIDTH
-            if (one or two) and len(named) + (1 if one else 2) < height:
-                return named
-        return set()
-
-    def _can_name(self, part: tuple[int, int], code: Code) -> bool:
-        value, length = part
-        return _NAME < length < len(code.text) and value not in self.forced and not self._free(value)
-
-    def _free(self, value: int) -> bool:
-        source = self.values.defined.get(value)
-        return isinstance(source, Operation) and bool(source.results) and self.values.is_free(source.results[0])
 
     def bind(self, wish: str, kind: str, code: Code, keep: bool = False) -> Code:
         """A typed local in front of the statement at hand, which alone reads it unless it is to `keep`."""
@@ -148,10 +95,11 @@ class Body:
             return code.text
         return self.bind(value.name or "shown", self._kind(value), code).text
 
-    def _at(self, span: Span) -> None:
+    def at(self, span: Span) -> None:
+        """What is written next comes from here: first the comments in front of it."""
         if span != NOWHERE:
             self.writer.span = span
-            for text in self._comments.until(span.start):
+            for text in self.comments.until(span.start):
                 self.writer.line(rust_comment(text))
 
     def raw(self, value: Value) -> Code:
@@ -215,15 +163,16 @@ class Body:
         return self.bind(value.name or "s", str(dtype), call("tile_to_scalar", code))
 
     def block(self, block: Block) -> None:
-        runs = self._block_ids(block)
+        """The statements of a block, without its end."""
+        runs = block_ids.runs_of(block, self.values, self.carries)
         together = {id(run[0]): run for run in runs}
         done = {id(s) for run in runs for s in run[1:]}
-        marks: list[_Mark] = []
+        marks: list[Mark] = []
         unchanged = False
         k, statements = 0, block.statements
         while k < len(statements):
             s = statements[k]
-            marks.append(marks[-1] if unchanged else self._mark())
+            marks.append(marks[-1] if unchanged else self._resuming.mark())
             unchanged = True
             if id(s) in done:
                 k += 1
@@ -237,100 +186,27 @@ class Body:
             if self.writer.indent == self._base:
                 self.memory.top = len(self.writer.lines)
             if id(s) in together:
-                self._bind_block_ids(together[id(s)])
+                block_ids.bind(self, together[id(s)])
             elif isinstance(s, Operation):
                 self._operation(s)
             else:
-                self._at(s.span)
+                self.at(s.span)
                 self._structured(s)
-            k = self._resumed(block, runs, marks) if len(self.crowding) > len(self._left) else k + 1
+            crowded = len(self.crowding.found) > len(self.crowding.left)
+            k = self._resuming.next(block, runs, marks) if crowded else k + 1
         self._fills.clear()
 
     def _structured(self, s: If | For | Loop) -> None:
         match s:
             case If():
-                self.control.if_(s)
+                self.branches.if_(s)
             case For():
-                self.control.for_(s)
+                self.loops.for_(s)
             case Loop():
-                self.control.loop(s)
-
-    def _mark(self) -> _Mark:
-        memory = self.memory
-        return _Mark(
-            self.journal.mark(), self.scope.mark(), len(self.writer.lines), len(memory.hoisted), self._comments.mark(),
-            memory.top, memory.assumed, self.writer.span, self.control.mark(),
-        )  # fmt: skip
-
-    def _back_to(self, mark: _Mark, names: Set[str]) -> None:
-        lines, spans, memory = self.writer.lines, self.writer.spans, self.memory
-        for at, count in reversed(memory.hoisted[mark.hoisted :]):
-            del lines[at : at + count], spans[at : at + count]
-        del lines[mark.lines :], spans[mark.lines :], memory.hoisted[mark.hoisted :]
-        self.journal.back_to(mark.journal)
-        self.scope.back_to(mark.scope, names)
-        self._comments.back_to(mark.comments)
-        memory.top, memory.assumed, self.writer.span = mark.top, mark.assumed, mark.span
-        self.control.back_to(mark.targets)
-
-    def _resumed(self, block: Block, runs: Sequence[Sequence[Operation]], marks: list[_Mark]) -> int:
-        """Where to go on after a statement that crowds: the next one, or the first that becomes another when the
-        values that must come out have locals. That is only where all that stands before stays as it is; else the
-        whole text is made anew."""
-        new = self.crowding - self._left
-        places = {id(s): k for k, s in enumerate(block.statements[: len(marks)])}
-        sources = [s for v in new if isinstance(s := self.values.defined.get(v), Operation) and id(s) in places]
-        if len(sources) == len(new):
-            self.forced |= new
-            change = self.values.named(sources)
-            if all(id(s) in places for s in change.statements):
-                start = min(places[id(s)] for s in change.statements)
-                if self._same_ids(block, runs, start) and self.control.stands(change.moved):
-                    self.crowding -= new
-                    names = {v.name for i in change.moved if (v := self.variables.get(i)) is not None}
-                    self._back_to(marks[start], names)
-                    del marks[start:]
-                    return start
-            self.forced -= new
-            self.values.forget()
-        self._left |= new
-        return len(marks)
-
-    def _same_ids(self, block: Block, runs: Sequence[Sequence[Operation]], start: int) -> bool:
-        """Whether block ids are still bound together as they were; only what stands between them parts them."""
-        position = self.values.position
-        if not runs or position[id(runs[-1][-1])] < position[id(block.statements[start])]:
-            return True
-        return [[*map(id, run)] for run in self._block_ids(block)] == [[*map(id, run)] for run in runs]
-
-    def _block_ids(self, block: Block) -> list[list[Operation]]:
-        """Runs of block ids that are bound one after the other."""
-        runs: list[list[Operation]] = [[]]
-        for s in block.statements:
-            if isinstance(s, Operation) and s.opcode == "block_id" and self.values.carry_of(s.result) is None:
-                runs[-1].append(s)
-            elif not isinstance(s, Operation) or not s.results or not self.values.is_inline(s.result):
-                runs.append([])
-        return [run for run in runs if len(run) > 1]
-
-    def _bind_block_ids(self, run: Sequence[Operation]) -> None:
-        """`let (i, j) = (program_id(0), program_id(1));`"""
-        names = []
-        for s in run:
-            self._at(s.span)
-            variable = self.scope.declare(self.names.of(s.result, self.now), self.now, self.values.lasting(s.result))
-            self.variables[s.result.id] = variable
-            names.append(atom(variable.name))
-        self.writer.span = Span(min(s.span.start for s in run), max(s.span.end for s in run))
-        codes = [expression(s, self.operands) for s in run]
-        axes = [code.text for code in codes]
-        if axes == [f"program_id({d})" for d in range(3)]:
-            self.put(f"let {tuple_of(names).text} = ", call("get_tile_block_id"))
-        else:
-            self.put(f"let {tuple_of(names).text} = ", tuple_of(codes))
+                self.loops.loop(s)
 
     def _operation(self, s: Operation) -> None:
-        self._at(s.span)
+        self.at(s.span)
         match s.opcode:
             case "tile_index":
                 pass
@@ -422,14 +298,14 @@ class Body:
             self.put(f"{variable.name} = ", code, unsafe=unsafe)
             return
         # A carried number is a scalar: what is held as a tile has a variable of its own.
-        carry = None if self.values.is_tile0(value) else self.values.carry_of(value)
+        carry = None if self.values.is_tile0(value) else self.carries.starting_as(value)
         if carry is not None:
-            wish, last = value.name or carry.argument.name or self.wish(value), self.values.lasting(value)
+            wish, last = value.name or carry.argument.name or self.wish(value), self.values.lifetimes.lasting(value)
             variable = self.scope.declare(wish, self.now, last, mutable=True)
             self.variables[value.id] = variable
             self.put(f"let mut {variable.name}: {self._kind(value)} = ", code, unsafe=unsafe)
             return
-        variable = self.scope.declare(self.wish(value), self.now, self.values.lasting(value))
+        variable = self.scope.declare(self.wish(value), self.now, self.values.lifetimes.lasting(value))
         self.variables[value.id] = variable
         self.put(f"let {variable.name}{annotation} = ", code, unsafe=unsafe)
 
@@ -437,7 +313,7 @@ class Body:
         """A name for a destructured result: the value's own, unless it is a carried variable."""
         if value.id in self.variables:
             return self.scope.temporary(wish)
-        variable = self.scope.declare(self.wish(value), self.now, self.values.lasting(value))
+        variable = self.scope.declare(self.wish(value), self.now, self.values.lifetimes.lasting(value))
         self.variables[value.id] = variable
         return variable.name
 

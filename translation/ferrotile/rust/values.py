@@ -1,17 +1,18 @@
-"""How each value of a kernel appears in Rust: inlined or named, as scalar or rank-0 tile, and how long it lives."""
+"""How each value of a kernel appears in Rust: inlined or with a local of its own, as a scalar or a rank-0 tile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence, Set
-from functools import partial
+from collections.abc import Container, Sequence, Set
 
 from msgspec import Struct
 
 from ferrotile.passes.facts import Facts
-from ferrotile.passes.uses import loop_ends
-from ferrotile.program.ir import Block, End, For, Loop, Operation, Statement, Value
+from ferrotile.program.ir import Block, For, Loop, Operation, Statement, Value
 from ferrotile.program.types import TileType
-from ferrotile.rust.targets.cutile_0_5 import OPERATORS, UNTYPED_SCALARS, WIDE_INTEGERS
+from ferrotile.rust.lifetimes import Lifetimes
+from ferrotile.rust.operators import floor_form, plain_operator
+from ferrotile.rust.targets.cutile_0_5 import OPERATORS, UNTYPED_SCALARS
+from ferrotile.rust.tile0 import gives_tile0
 from ferrotile.rust.types import has_literal, literal
 from ferrotile.rust.unsafe_forms import unsafe_reason
 
@@ -52,20 +53,6 @@ _SPLATTED = frozenset((*OPERATORS, "select", "fma", "cmpf", "cmpi", "maxf", "min
 """Operations that take a constant as a literal on all lanes."""
 
 
-class Minted(Struct, frozen=True):
-    """The local that holds a mapped partition's index, and those of its components (`_`: not needed)."""
-
-    tile: str
-    names: tuple[str, ...]
-
-
-class Carry(Struct, frozen=True):
-    """A variable that a loop carries."""
-
-    loop: For | Loop
-    argument: Value
-
-
 class Change(Struct, frozen=True):
     """What follows when a value gets a local: the operations that are written otherwise, and the values that are needed
     for another time."""
@@ -82,11 +69,11 @@ class Values:
         self.position, self.end = facts.position, facts.end
         self.forced = forced
         self.accesses = facts.accesses
-        self._block, self._consumers = facts.blocks, facts.consumers
+        self._blocks, self._consumers = facts.blocks, facts.consumers
         self._tile0: dict[int, bool] = {}
         self._inline: dict[int, bool] = {}
-        self._last: dict[int, int] = {}
         self._tails: set[int] = set()
+        self.lifetimes = Lifetimes(facts, self.is_inline)
 
     def named(self, sources: Sequence[Operation]) -> Change:
         """Takes note that the results of these operations are `forced` now."""
@@ -121,8 +108,7 @@ class Values:
             inner = self.defined.get(value.id)
             if isinstance(inner, Operation) and (self.is_inline(value) or inline.get(value.id)):
                 stack += inner.operands
-        for moved_ in moved:
-            self._last.pop(moved_, None)
+        self.lifetimes.forget(moved)
         return Change(statements, moved)
 
     def _around(self, source: Operation) -> list[Value]:
@@ -134,7 +120,7 @@ class Values:
     def forget(self) -> None:
         """Lets all be found anew, after `forced` has changed."""
         self._tile0.clear()
-        self._last.clear()
+        self.lifetimes.forget_all()
         self._inline = dict.fromkeys(self._tails, True)
 
     def consumers(self, value: Value) -> Sequence[Statement | int]:
@@ -171,7 +157,7 @@ class Values:
         if len(source.results) != 1 or self.counts[value.id] != 1:
             return False
         (consumer,) = self.consumers(value)
-        if isinstance(consumer, int) or self._block[id(consumer)] != self._block[id(source)]:
+        if isinstance(consumer, int) or not self.stand_together(source, consumer):
             return False
         return self._allowed(source, value, consumer)
 
@@ -217,7 +203,7 @@ class Values:
             return False
         if not isinstance(consumer, Operation) or consumer.opcode not in OPERATORS or kind.dtype.name == "bool":
             return False
-        if not self.plain_operator(consumer):
+        if not plain_operator(consumer):
             return False
         others = [v for v in consumer.operands if v.id != value.id]
         if not others or any(self._is_constant(v) for v in others):
@@ -256,16 +242,6 @@ class Values:
         source = self.defined.get(value.id)
         return isinstance(source, Operation) and source.opcode == "constant"
 
-    @staticmethod
-    def plain_operator(operation: Operation) -> bool:
-        """Whether the Rust operator says exactly this."""
-        kind = operation.operands[0].type
-        if not isinstance(kind, TileType) or operation.attribute("ftz"):
-            return False
-        if operation.attribute("rounding") not in (None, "nearest_even"):
-            return False
-        return not kind.dtype.is_integer or kind.dtype.name in WIDE_INTEGERS
-
     def is_tile0(self, value: Value) -> bool:
         """Whether a rank-0 value is held as a rank-0 tile: integers that have a local are held as scalars."""
         if not self.natural_tile0(value):
@@ -284,66 +260,7 @@ class Values:
         kind = value.type
         if not isinstance(source, Operation) or not isinstance(kind, TileType) or kind.shape:
             return False
-        if self.floor_form(source) is not None:
-            return False
-        match source.opcode:
-            case "block_id" | "tile_index" | "num_blocks" | "extent" | "num_tiles" | "stride":
-                return False
-            case "constant" | "const_param":
-                return False
-            case "assume_div_by":
-                return False
-            case "cmpi":
-                return self._narrow(source) or any(self.is_tile0(v) for v in source.operands)
-            case "cmpf":
-                unordered = source.attribute("ordering") == "unordered"
-                return unordered or any(self.is_tile0(v) for v in source.operands)
-            case "mini" | "maxi" | "minf" | "maxf":
-                special = self._narrow(source) or source.attribute("propagate_nan") or source.attribute("ftz")
-                return bool(special) or any(self.is_tile0(v) for v in source.operands)
-            case "divi":
-                way = source.attribute("rounding")
-                plain = way in (None, "zero", "positive_inf") or self._floor_is_plain(source)
-                plain = plain and not self._narrow(source)
-                return not plain or any(self.is_tile0(v) for v in source.operands)
-            case "itof" | "ftof" | "ftoi":
-                return any(self.is_tile0(v) for v in source.operands) or source.attribute("rounding") not in (
-                    None,
-                    "nearest_even",
-                    "zero",
-                )
-            case code if code in OPERATORS:
-                return not self.plain_operator(source) or any(self.is_tile0(v) for v in source.operands)
-            case _:
-                return True
-
-    @staticmethod
-    def _narrow(source: Operation) -> bool:
-        """Whether the operands are 16-bit integers, which have functions of tiles only."""
-        kind = source.operands[0].type
-        return isinstance(kind, TileType) and kind.dtype.is_integer and kind.dtype.name not in WIDE_INTEGERS
-
-    def floor_form(self, source: Operation) -> str | None:
-        """The helper function of a `//` or `%` of i32 scalars that Rust's operator does not say."""
-        kind = source.operands[0].type if source.operands else None
-        if not isinstance(kind, TileType) or kind.shape or source.attribute("rounding") != "negative_inf":
-            return None
-        if kind.dtype.name != "i32" or source.opcode not in ("divi", "remi"):
-            return None
-        if source.opcode == "divi":
-            return None if self._floor_is_plain(source) else "floor_div"
-        return "floor_mod"
-
-    def _floor_is_plain(self, source: Operation) -> bool:
-        from ferrotile.passes.affine import non_negative
-
-        kind = source.operands[0].type
-        unsigned = isinstance(kind, TileType) and kind.dtype.name.startswith("u")
-        return unsigned or all(non_negative(v, self.defined) for v in source.operands)
-
-    def floor_is_plain(self, source: Operation) -> bool:
-        """Whether floor and truncated division agree on these operands."""
-        return self._floor_is_plain(source)
+        return gives_tile0(source, self.defined, self.is_tile0)
 
     def infers(self, value: Value) -> bool:
         """Whether the JIT finds the type of the expression of a scalar by itself. An operator takes it from either
@@ -353,7 +270,7 @@ class Values:
             return True
         if source.opcode in UNTYPED_SCALARS:
             return False
-        if self.floor_form(source) is not None:
+        if floor_form(source, self.defined) is not None:
             return True
         typed = [not self.is_inline(v) or self.infers(v) for v in source.operands]
         if source.opcode in ("mini", "maxi", "minf", "maxf") or source.attribute("rounding") == "positive_inf":
@@ -362,47 +279,13 @@ class Values:
             return any(typed)
         return True
 
-    def last_use(self, value: Value) -> int:
-        """The last position at which the value's text is evaluated."""
-        found = self._last.get(value.id)
-        if found is None:
-            found = self._last[value.id] = self._find_last(value)
-        return found
-
-    def lasting(self, value: Value) -> Callable[[], int]:
-        """`last_use` as it is whenever it is asked for."""
-        return partial(self.last_use, value)
-
-    def _find_last(self, value: Value) -> int:
-        last = 0
-        for consumer in self.consumers(value):
-            if isinstance(consumer, int):
-                last = max(last, consumer)
-                continue
-            last = max(last, self.position[id(consumer)])
-            if isinstance(consumer, Operation) and len(consumer.results) == 1 and self.is_inline(consumer.result):
-                last = max(last, self.last_use(consumer.result))
-        return last
-
-    def uses(self, value: Value) -> list[int]:
-        """Every position at which the value's text is evaluated."""
-        found: list[int] = []
-        for consumer in self.consumers(value):
-            if isinstance(consumer, int):
-                found.append(consumer)
-                continue
-            found.append(self.position[id(consumer)])
-            if isinstance(consumer, Operation) and len(consumer.results) == 1 and self.is_inline(consumer.result):
-                found.extend(self.uses(consumer.result))
-        return found
-
     def inline_tail(self, block: Block) -> None:
         """Writes the value that a block ends with where it ends, if its last statement makes it by an operator."""
         value = block.terminator.values[0]
         source = self.defined.get(value.id)
         if not block.statements or block.statements[-1] is not source or not isinstance(source, Operation):
             return
-        plain = source.opcode in OPERATORS and self.plain_operator(source)
+        plain = source.opcode in OPERATORS and plain_operator(source)
         if plain and self.counts[value.id] == 1 and value.id not in self.forced and not self.natural_tile0(value):
             self._inline[value.id] = True
             self._tails.add(value.id)
@@ -410,52 +293,8 @@ class Values:
     def made_in(self, value: Value, block: Block) -> bool:
         """Whether a statement of the block itself makes the value."""
         source = self.defined.get(value.id)
-        return source is not None and self._block.get(id(source)) == id(block)
+        return source is not None and self._blocks.get(id(source)) == id(block)
 
-    def carry_of(self, value: Value) -> Carry | None:
-        """The loop variable that starts as this value and is its only use, if the value has a local of its own."""
-        if self.counts[value.id] != 1 or self.is_inline(value):
-            return None
-        (consumer,) = self.consumers(value)
-        source = self.defined.get(value.id)
-        if not isinstance(consumer, (For, Loop)) or not isinstance(source, Operation):
-            return None
-        if self._block[id(source)] != self._block[id(consumer)]:
-            return None
-        at = next((k for k, v in enumerate(consumer.initial) if v.id == value.id), None)
-        return None if at is None else Carry(consumer, consumer.arguments[at])
-
-    def yielded_to(self, loop: For | Loop, k: int) -> Value | None:
-        """The value that becomes argument k, if it can be assigned where it is computed."""
-        end = loop.body.terminator
-        if end.kind not in (End.YIELD, End.CONTINUE):
-            return None
-        value, argument = end.values[k], loop.arguments[k]
-        if sum(v.id == value.id for v in end.values) != 1 or self.is_inline(value):
-            return None
-        source = self.defined.get(value.id)
-        if source is None or (isinstance(source, (For, Loop)) and value.id not in {r.id for r in source.results}):
-            return None
-        if self._block.get(id(source)) != id(loop.body):
-            return None
-        # The branches of an `if` read the argument until their ends, where they assign.
-        where = self.position[id(source)] if isinstance(source, Operation) else self.end[id(source)]
-        held = [v for v in self.shares(argument) if v.id != value.id]
-        return value if all(self.last_use(v) <= where for v in held) else None
-
-    def shares(self, argument: Value) -> list[Value]:
-        """A carried value, and those of loops inside that may go on in its variable."""
-        found = [argument]
-        for value in found:
-            for consumer in self.consumers(value):
-                if isinstance(consumer, (For, Loop)):
-                    for k, initial in enumerate(consumer.initial):
-                        if initial.id == value.id:
-                            found += [consumer.arguments[k], consumer.results[k]]
-        return found
-
-    def loop_last(self, loop: For | Loop, k: int) -> int:
-        """Until when the variable of carry k must stand."""
-        ends = [t.values[k] for t in loop_ends(loop.body) if t.kind is not End.RETURN]
-        lives = [self.end[id(loop)], self.last_use(loop.arguments[k]), self.last_use(loop.results[k])]
-        return max(lives + [0 for _ in ends])
+    def stand_together(self, one: Statement, other: Statement) -> bool:
+        """Whether two statements are in the same block."""
+        return self._blocks[id(one)] == self._blocks[id(other)]

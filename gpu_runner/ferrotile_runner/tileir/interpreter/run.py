@@ -61,7 +61,8 @@ class RunResult(Struct, frozen=True):
     printed: tuple[str, ...] = ()
     """What the blocks print, block by block."""
     repeatable: bool = False
-    """No undetermined lane was read, no identity changes anything and no block met another one: any seed and order of blocks give the same."""
+    """No undetermined lane was read, no identity changed what it was combined with and no block met another one: any
+    seed and order of blocks give the same."""
 
 
 def run(

@@ -16,6 +16,8 @@ from ferrotile_server.lsp.context import PREVIEW_SCHEME, Context, Snapshot
 from ferrotile_server.lsp.documents import stem_of
 from ferrotile_server.lsp.protocol import InvalidParams
 
+NOTHING = "// Not translated:"
+
 
 class Previews:
     """Which previews the editor has asked for, so that an edit refreshes them."""
@@ -23,6 +25,7 @@ class Previews:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._asked: dict[str, set[str]] = {}
+        self._shown: dict[tuple[str, str | None], str] = {}
         self._folder: Path | None = None
 
     async def content(self, params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
@@ -32,7 +35,12 @@ class Previews:
         snapshot = await self._context.snapshot(uri)
         if snapshot is None:
             return types.TextDocumentContentResult("// The Python file is not open.\n")
-        return types.TextDocumentContentResult(self.text(snapshot, kernel))
+        text = self._shown[uri, kernel] = self.text(snapshot, kernel)
+        return types.TextDocumentContentResult(text)
+
+    def shown(self, uri: str, kernel: str | None) -> str | None:
+        """What the editor was last given for a preview."""
+        return self._shown.get((uri, kernel))
 
     def text(self, snapshot: Snapshot, kernel: str | None) -> str:
         """The Rust, or the reasons for its absence as comments."""
@@ -40,7 +48,7 @@ class Previews:
         rust = self._context.application.rust_file(snapshot.analysis, snapshot.file.stem, names)
         if rust is not None:
             return rust
-        lines = ["// Not translated:"]
+        lines = [NOTHING]
         for found in snapshot.analysis.diagnostics:
             line = snapshot.file.document.lines.position(found.span.start)[0] + 1
             lines.append(f"// line {line}: {found.code} {' '.join(found.message.split())}")
@@ -60,6 +68,8 @@ class Previews:
     def forget(self, uri: str) -> None:
         """The source was closed."""
         self._asked.pop(uri, None)
+        for key in [k for k in self._shown if k[0] == uri]:
+            del self._shown[key]
 
     async def show(self, uri: str, kernel: str | None) -> str:
         """Open a preview in the editor, as a temporary file where it knows no virtual documents; gives its

@@ -11,6 +11,7 @@ from lsprotocol import types
 from ferrotile_server.lsp.context import Context
 from ferrotile_server.lsp.documents import Change
 from ferrotile_server.lsp.features.content import Previews
+from ferrotile_server.lsp.features.definition import Definitions
 from ferrotile_server.lsp.features.diagnostics_push import Publisher
 from ferrotile_server.lsp.protocol import InvalidParams, Json
 from ferrotile_server.lsp.schedule import Scheduler
@@ -21,13 +22,20 @@ from ferrotile_server.verdicts import RUNGS
 logger = logging.getLogger(__name__)
 
 
-def register(context: Context, publisher: Publisher, previews: Previews, start: Callable[[], Awaitable[None]]) -> None:
+def register(
+    context: Context,
+    publisher: Publisher,
+    previews: Previews,
+    definitions: Definitions,
+    start: Callable[[], Awaitable[None]],
+) -> None:
     """Offer the life cycle and document synchronisation; `start` is awaited once the editor is ready."""
     server = context.server
 
     async def work(uri: str) -> None:
         await publisher.publish(uri)
         previews.refresh(uri)
+        await definitions.follow(uri)
 
     scheduler = Scheduler(work)
 
@@ -54,6 +62,7 @@ def register(context: Context, publisher: Publisher, previews: Previews, start: 
 
     async def initialized(params: types.InitializedParams) -> None:
         await start()
+        await definitions.start()
         if context.client.configuration:
             await fetch_settings()
 
@@ -98,6 +107,7 @@ def register(context: Context, publisher: Publisher, previews: Previews, start: 
         scheduler.drop(uri)
         publisher.clear(uri)
         previews.forget(uri)
+        definitions.forget(uri)
         context.close(uri)
         context.renew_dependents(uri)
 

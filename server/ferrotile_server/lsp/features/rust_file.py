@@ -4,6 +4,7 @@ someone else's."""
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -11,6 +12,9 @@ from lsprotocol import types
 
 from ferrotile_server.application import MARK
 from ferrotile_server.lsp.context import Context, Snapshot
+
+LONGEST = 16 * 2**20
+"""Bytes of the longest file that is read."""
 
 
 class CannotWrite(Exception):
@@ -48,6 +52,23 @@ def target_of(uri: str) -> tuple[str, Path]:
     if os.name == "nt":
         local = local.lstrip("/")
     return f"{uri[: uri.index(parts.path)]}{stem}.rs", Path(local)
+
+
+def read(path: Path) -> str | None:
+    """A file on disk that ferrotile wrote, its lines ended as ferrotile ends them; None for whatever else is there."""
+    try:
+        there = path.lstat()
+        if not stat.S_ISREG(there.st_mode) or there.st_size > LONGEST:
+            return None
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, ValueError):
+        return None
+    return text.replace("\r\n", "\n") if text.startswith(MARK) else None
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether something is there that ferrotile did not write."""
+    return os.path.lexists(path) and read(path) is None
 
 
 def _lines_to_replace(path: Path) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from ferrotile.signatures.hostcode import objects
 from ferrotile.signatures.hostcode.calls import call_function, call_value
-from ferrotile.signatures.hostcode.expressions import remember_tables
 from ferrotile.signatures.hostcode.frameworks import cases, has_cases
+from ferrotile.signatures.hostcode.names import remember_tables
 from ferrotile.signatures.hostcode.paths import Decisions, Raised, explore
 from ferrotile.signatures.hostcode.run import Home, Run, Scope
 from ferrotile.signatures.tensors import Arguments

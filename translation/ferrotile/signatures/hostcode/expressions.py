@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable
 
 from ferrotile.signatures import numbers
 from ferrotile.signatures.comparisons import compare, truth
-from ferrotile.signatures.dtype_names import dtype_of
 from ferrotile.signatures.host import literal
 from ferrotile.signatures.hostcode import objects
-from ferrotile.signatures.hostcode.calls import call, call_value
+from ferrotile.signatures.hostcode.calls import call
 from ferrotile.signatures.hostcode.facts import settle
-from ferrotile.signatures.hostcode.known_globals import known_global, of_element_type
-from ferrotile.signatures.hostcode.neural import is_module_method
+from ferrotile.signatures.hostcode.names import attribute, global_name
 from ferrotile.signatures.hostcode.objects import elements, plain
-from ferrotile.signatures.hostcode.parsers import is_parser_method
-from ferrotile.signatures.hostcode.run import Home, Run, Scope
-from ferrotile.signatures.tensor_methods import item, method
-from ferrotile.signatures.tensors import Arguments, extent, set_rank
+from ferrotile.signatures.hostcode.run import Run, Scope
+from ferrotile.signatures.hostcode.targets import assign_target
+from ferrotile.signatures.tensor_methods import item
+from ferrotile.signatures.tensors import extent
 from ferrotile.signatures.values import (
     UNKNOWN,
-    Class,
-    ElementType,
     Function,
-    Global,
-    Instance,
     Int,
     Known,
-    Method,
-    Partial,
     Sequence,
     Shape,
     Table,
@@ -131,109 +122,6 @@ def _choice(run: Run, node: ast.IfExp, scope: Scope) -> Value:
         case _:
             pass
     return evaluate(run, node.body if settle(run, node.test, tested, True, scope) else node.orelse, scope)
-
-
-def global_name(run: Run, name: str, home: Home, depth: int = 0) -> Value:
-    """A name of a module, through what it imports from modules that are read."""
-    if name in home.globals:
-        return home.globals[name]
-    imported = home.module.imports.get(name)
-    if imported is not None:
-        return dotted_value(run, run.absolute(home, imported), depth + 1)
-    if name in home.module.constants:
-        value = evaluate(run, home.module.constants[name], Scope({}, home)) if depth < 8 else UNKNOWN
-        home.globals.setdefault(name, value)
-        return value
-    for star in reversed(home.module.star_imports):
-        base = run.absolute(home, star)
-        found = dotted_value(run, f"{base}.{name}", depth + 1)
-        if not isinstance(found, Global | Unknown) or (dtype_of(f"{base}.{name}") is not None):
-            return found
-        if not hasattr(builtins, name):
-            return found
-    return Global(f"builtins.{name}") if hasattr(builtins, name) else UNKNOWN
-
-
-def dotted_value(run: Run, dotted: str, depth: int = 0) -> Value:
-    """What a dotted name means: something of a module of the workspace, an element type, or something not read."""
-    outside = run.outside.get(dotted)
-    if outside is not None:
-        return outside
-    dtype = dtype_of(dotted)
-    if dtype is not None:
-        return run.outside.setdefault(dotted, ElementType(dtype))
-    found = run.split(dotted) if depth < 8 else None
-    if found is None:
-        known = known_global(dotted)
-        if known is None and depth < 8:
-            return run.outside.setdefault(dotted, Global(dotted))
-        return known or Global(dotted)
-    home, rest = found
-    if not rest:
-        return Global(dotted)
-    load(run, home)
-    value = global_name(run, rest[0], home, depth + 1)
-    for attr in rest[1:]:
-        value = attribute(run, value, attr)
-    return value
-
-
-def load(run: Run, home: Home) -> None:
-    """Read the assignments at the top of another module, once."""
-    if home.ready:
-        return
-    home.ready = True
-    wanted = (ast.Assign, ast.AnnAssign, ast.If, ast.Try, ast.ClassDef)
-    kept: list[ast.stmt] = [s for s in home.module.statements if isinstance(s, wanted)]
-    run.execute(run, kept, Scope(home.globals, home))
-    remember_tables(home)
-
-
-def remember_tables(home: Home) -> None:
-    """Note the module-level dicts as they are before any function is called."""
-    home.tables = [(v, Table(dict(v.items), v.stored)) for v in home.globals.values() if isinstance(v, Table)]
-
-
-def attribute(run: Run, owner: Value, attr: str) -> Value:
-    """`owner.attr`."""
-    match owner:
-        case Tensor():
-            match attr:
-                case "shape":
-                    return Shape(owner)
-                case "dtype":
-                    return ElementType(owner.dtype)
-                case "ndim":
-                    return Int(owner.rank)
-                case "T" | "mT":
-                    return method(owner, "t", Arguments((), {}))
-                case "is_cuda":
-                    return Known(True)
-                case "device":
-                    return Unknown(None, "device")
-                case "grad":
-                    return Tensor(owner.dtype, owner.rank, owner.dims)
-                case _:
-                    return Method(owner, attr)
-        case Int() | Known() if attr == "value":
-            return owner  # of a member of an enumeration
-        case ElementType() if (known := of_element_type(owner, attr)) is not None:
-            return known
-        case Instance() if is_parser_method(owner, attr) or is_module_method(run, owner, attr):
-            return Method(owner, attr)
-        case Instance() | Class():
-            value = objects.attribute(run, owner, attr)
-            if isinstance(value, Partial) and "()" in value.named:
-                return call_value(run, Partial(value.function, value.positional, {}), Arguments((), {}))
-            return value
-        case Global(dotted=dotted):
-            return dotted_value(run, f"{dotted}.{attr}")
-        case Unknown(ident=ident):
-            return Method(Unknown(ident and f"{ident}.{attr}"), attr)
-        case Method(owner=Unknown(ident=ident), name=name):
-            return Method(Unknown(ident and f"{ident}.{name}.{attr}"), attr)
-        case _:
-            return Method(owner, attr)
 
 
 def _sequence(run: Run, elements: list[ast.expr], scope: Scope) -> Value:
@@ -375,47 +263,3 @@ def _rounds(run: Run, loop: ast.comprehension, scope: Scope) -> list[Scope] | No
         if all(keeps):
             rounds.append(inner)
     return rounds
-
-
-def assign_target(run: Run, target: ast.expr, value: Value, scope: Scope) -> None:
-    """Assign to a name, an attribute, an item, or a tuple of them."""
-    value = plain(value)
-    match target:
-        case ast.Name(id=name):
-            scope.names[name] = run.named(name, value)
-        case ast.Attribute(value=owner, attr=attr):
-            holder = evaluate(run, owner, scope)
-            if isinstance(holder, Instance):
-                holder.fields[attr] = value
-        case ast.Subscript(value=owner, slice=index) if not isinstance(index, ast.Slice):
-            holder = evaluate(run, owner, scope)
-            if isinstance(holder, Table):
-                objects.put(holder, evaluate(run, index, scope), value)
-        case ast.Tuple(elts=targets) | ast.List(elts=targets):
-            _unpack(run, targets, value, scope)
-        case _:
-            return
-
-
-def _unpack(run: Run, targets: list[ast.expr], value: Value, scope: Scope) -> None:
-    starred = [n for n, t in enumerate(targets) if isinstance(t, ast.Starred)]
-    if isinstance(value, Shape) and not starred:
-        set_rank(value.tensor, len(targets))
-    items = elements(value)
-    after = len(targets) - starred[0] - 1 if starred else 0
-    for position, target in enumerate(targets):
-        inner: Value = UNKNOWN
-        if starred and position == starred[0]:
-            if items is not None and len(items) >= len(targets) - 1:
-                inner = Sequence(items[position : len(items) - after])
-            assert isinstance(target, ast.Starred)
-            target = target.value
-        elif items is None:
-            if isinstance(value, Shape):
-                behind = starred and position > starred[0]
-                inner = extent(value.tensor, Int(position - len(targets) if behind else position))
-        else:
-            at = position - len(targets) if starred and position > starred[0] else position
-            fits = len(items) == len(targets) or (starred and len(items) >= len(targets) - 1)
-            inner = items[at] if fits else UNKNOWN
-        assign_target(run, target, inner, scope)

@@ -9,11 +9,13 @@ from msgspec import Struct
 from ferrotile.signatures import numbers
 from ferrotile.signatures.comparisons import truth
 from ferrotile.signatures.host import is_main
-from ferrotile.signatures.hostcode.expressions import assign_target, dotted_value, evaluate
+from ferrotile.signatures.hostcode.expressions import evaluate
 from ferrotile.signatures.hostcode.facts import demand, settle
+from ferrotile.signatures.hostcode.names import dotted_value
 from ferrotile.signatures.hostcode.objects import elements
 from ferrotile.signatures.hostcode.paths import Raised
 from ferrotile.signatures.hostcode.run import Run, Scope
+from ferrotile.signatures.hostcode.targets import assign_target
 from ferrotile.signatures.values import (
     UNKNOWN,
     Class,

@@ -1,0 +1,142 @@
+"""What the elements of arrays are: values in which kernels that differ, differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import ml_dtypes
+import numpy as np
+from ferrotile.program.dtypes import DType, Kind
+
+from ferrotile_runner.tileir.interpreter import Unsupported
+from ferrotile_runner.tileir.interpreter.elements import Array, is_float, limits
+
+_NUMPY: Mapping[str, np.dtype[np.generic]] = MappingProxyType(
+    {
+        "bool": np.dtype(np.bool_),
+        **{f"{k}{b}": np.dtype(f"{k}{b // 8}") for k in "iu" for b in (8, 16, 32, 64)},
+        **{f"f{b}": np.dtype(f"f{b // 8}") for b in (16, 32, 64)},
+        "bf16": np.dtype(ml_dtypes.bfloat16),
+        "tf32": np.dtype(np.float32),
+        "f8e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+        "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+        "f8e8m0fnu": np.dtype(ml_dtypes.float8_e8m0fnu),
+    }
+)
+
+
+def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
+    """The NumPy type that stores elements of `dtype`. Raises Unsupported where none does: elements of 4 bits are
+    packed in memory."""
+    if dtype.name not in _NUMPY:
+        raise Unsupported(f"arrays of {dtype.name}")
+    return _NUMPY[dtype.name]
+
+
+Fill = Callable[[np.random.Generator, tuple[int, ...], DType, int], Array]
+"""Elements of a shape and type; the last argument is an extent that no array of the case is smaller than."""
+
+
+def ordinary(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Normally distributed floats; integers that are indices of any array of the case."""
+    numpy = numpy_dtype(dtype)
+    if dtype.kind is Kind.BOOL:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if dtype.is_integer:
+        return rng.integers(0, max(1, min(below, 100)), shape).astype(numpy)
+    return rng.standard_normal(shape).astype(np.float32).astype(numpy)
+
+
+def hard(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """As `ordinary`, with NaN, infinities, denormals, extremes and both zeros (integers: extremes) sown
+    in."""
+    return _sown(rng, ordinary(rng, shape, dtype, below), special_values(dtype), 0.05)
+
+
+def special_values(dtype: DType) -> Array:
+    """Elements that kernels get wrong first."""
+    numpy = numpy_dtype(dtype)
+    if numpy == np.bool_:
+        return np.zeros(0, np.bool_)
+    if not is_float(numpy):
+        bits = dtype.bits
+        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.kind is Kind.SIGNED else (0, 2**bits - 1)
+        return np.array([low, high, high - 1, 0, 1], numpy)
+    has = limits(numpy)
+    with np.errstate(all="ignore"):
+        wide = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, has.largest, has.lowest]
+        wide += [has.tiny, has.denormal, -has.denormal]
+        return np.array(wide, np.float64).astype(np.float32 if numpy.itemsize < 4 else numpy).astype(numpy)
+
+
+def tiny(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Floats about the smallest normal number, so that sums of them, and they themselves, are denormal or are not;
+    along the first axis of more than one element the last third is about its root, so that products are. Others as
+    `ordinary`."""
+    numpy = numpy_dtype(dtype)
+    if dtype.kind is Kind.BOOL or dtype.is_integer:
+        return ordinary(rng, shape, dtype, below)
+    # bf16 and f32 flush, and what f16 and f8 hold is never denormal in f32.
+    least = math.log2(float(limits(numpy).tiny))
+    exponent = np.where(_late(shape, 2 / 3), least / 2, least) + rng.integers(-4, 3, shape)
+    return _float(rng.standard_normal(shape) * 2.0**exponent, numpy)
+
+
+def wide(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Floats of every size; as `ordinary` where they are none."""
+    numpy = numpy_dtype(dtype)
+    if dtype.kind is Kind.BOOL or dtype.is_integer:
+        return ordinary(rng, shape, dtype, below)
+    reach = np.log2(float(limits(numpy).largest)) * rng.choice([0.05, 0.45, 0.95], shape)
+    return _float(rng.standard_normal(shape) * 2.0 ** rng.uniform(-reach, reach), numpy)
+
+
+def wild(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Numbers of every size that the type has and of both signs, integers among them: no indices."""
+    if dtype.kind is Kind.BOOL or not dtype.is_integer:
+        return wide(rng, shape, dtype, below)
+    bits = dtype.bits - (dtype.kind is Kind.SIGNED)
+    raw = rng.integers(0, 2**63, shape, dtype=np.uint64) >> rng.integers(64 - bits, 64, shape).astype(np.uint64)
+    signs = np.where(rng.random(shape) < 0.5, -1, 1) if dtype.kind is Kind.SIGNED else 1
+    with np.errstate(all="ignore"):
+        return np.asarray(raw.astype(np.int64) * signs).astype(numpy_dtype(dtype))
+
+
+def special(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Small whole numbers, halves and both zeros, of which many are equal or ties; in the second half of the first axis
+    of more than one element most are special values, so that every two of them meet. Integers: a few about 0 and about
+    the smallest extent, and extremes."""
+    numpy = numpy_dtype(dtype)
+    if dtype.kind is Kind.BOOL:
+        return ordinary(rng, shape, dtype, below)
+    if dtype.is_integer:
+        values = rng.integers(0 if dtype.kind is Kind.UNSIGNED else -2, 3, shape).astype(numpy)
+        ends = np.array([below - 1, below, below + 1]).astype(numpy)
+        picks = np.concatenate([special_values(dtype), ends])
+    else:
+        values = _float(rng.integers(-3, 4, shape) * 0.5 * rng.choice([1.0, -1.0], shape), numpy)
+        picks = special_values(dtype)
+    return _sown(rng, values, picks, np.where(_late(shape, 1 / 2), 0.6, 0.0))
+
+
+def _late(shape: tuple[int, ...], share: float) -> Array:
+    """The lanes behind this share of the first axis of more than one element, as an array that broadcasts."""
+    axis = next((number for number, extent in enumerate(shape) if extent > 1), 0)
+    if not shape:
+        return np.zeros((), np.bool_)
+    late: Array = np.arange(shape[axis]) >= share * shape[axis]
+    return late.reshape([-1 if number == axis else 1 for number in range(len(shape))])
+
+
+def _sown(rng: np.random.Generator, values: Array, picks: Array, share: Array | float) -> Array:
+    sown = rng.random(values.shape) < share
+    if picks.size:
+        values[sown] = picks[rng.integers(0, picks.size, int(sown.sum()))]
+    return values
+
+
+def _float(values: Array, numpy: np.dtype[np.generic]) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray(values).astype(np.float64 if numpy.itemsize > 4 else np.float32).astype(numpy)
