@@ -98,7 +98,7 @@ def wild(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: 
     if dtype.kind is Kind.BOOL or not dtype.is_integer:
         return wide(rng, shape, dtype, below)
     bits = dtype.bits - (dtype.kind is Kind.SIGNED)
-    raw = rng.integers(0, 2**63, shape, dtype=np.uint64) >> rng.integers(64 - bits, 64, shape).astype(np.uint64)
+    raw = rng.integers(0, 2**64, shape, dtype=np.uint64) >> rng.integers(64 - bits, 64, shape).astype(np.uint64)
     signs = np.where(rng.random(shape) < 0.5, -1, 1) if dtype.kind is Kind.SIGNED else 1
     with np.errstate(all="ignore"):
         return np.asarray(raw.astype(np.int64) * signs).astype(numpy_dtype(dtype))

@@ -73,22 +73,26 @@ _SHAPES: tuple[tuple[str, Shape], ...] = (
     ("tiles and a tail", lambda tile: 2 * tile + max(1, tile // 2 - 1)),
 )
 """Small ones first: where time is short, something was compared."""
+WHOLE = "two whole tiles"
+SEVERAL = 2
+"""So many sizes have ordinary values before others have tiny ones."""
 
 
 ORDINARY = Values(ordinary)
 HARD = Values(hard, floats=(0.0, -2.5, 1e-30), boolean=False)
 """Floats are finite, so that not every result is NaN."""
+TINY = Values(tiny, floats=(0.3,))
 WIDE = Values(wide, floats=(3e5,))
 TENTATIVE: tuple[tuple[str, Values], ...] = (
-    ("tiny values", Values(tiny, floats=(0.3,))),
+    ("tiny values", TINY),
     ("special values and ties", Values(special, -3, floats=(-1.5,), boolean=False)),
-    ("integers and floats of every size", Values(wild, 263, (1 << 25) + 3, (16777217.0,))),
+    ("integers and floats of every size", Values(wild, 37, (1 << 25) + 3, (16777217.0,))),
 )
 """Further launches, small ones: few elements are enough where all of them are chosen."""
 FEW = 24
 """Elements that the largest array of such a launch has at least, where sizes are free."""
 MANY = 2051
-"""An extent that neither f16 nor bf16 has as a number."""
+"""An extent that neither f16 nor bf16 has as a number. Arrays of small tiles have fewer elements, which are blocks."""
 
 
 def cases(
@@ -106,7 +110,7 @@ def cases(
     `large`: scalars may be large integers there, because no loop ends at them."""
     facts = facts_of(hypotheses)
     seen: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
-    plain = Plan(ORDINARY, False, seed)
+    tiny_are_tried = False
 
     def made(name: str, sizes: Mapping[str, int], plan: Plan, tentative: bool = False) -> Iterator[Case]:
         case = _case(name, signature, sizes, facts, plan, grid)
@@ -118,25 +122,31 @@ def cases(
         key = tuple(sorted(sizes.items()))
         if key not in seen:
             seen[key] = sizes
-            yield from made(name, sizes, plain)
+            of_tiny = name == WHOLE and len(seen) > SEVERAL
+            values = TINY if of_tiny else ORDINARY
+            yield from made(f"{name} of tiny values" if of_tiny else name, sizes, Plan(values, False, seed))
+            tiny_are_tried |= of_tiny
     sizes = sizes_for(signature, facts, tiles, _SHAPES[-1][1])
     free = free_axes(signature, facts)
     if free and (grid is None or signature.grid is not None):
-        yield from made("axes without elements", sizes | dict.fromkeys(free, 0), plain)
+        yield from made("axes without elements", sizes | dict.fromkeys(free, 0), Plan(ORDINARY, False, seed))
     yield from made("hard values", sizes, Plan(HARD, False, seed + 1))
     rows = any(len(shape) > 1 for shape in shapes_of(signature, sizes).values())
     if rows and not facts.contiguous:
-        yield from made("strided arrays", sizes, Plan(WIDE, True, seed + 2))
+        indexed = any(isinstance(a, ArrayArgument) and a.dtype.is_integer for a in signature.arguments)
+        yield from made("strided arrays", sizes, Plan(WIDE if indexed else ORDINARY, True, seed + 2))
     elif not rows:
-        many = sizes_for(signature, facts, tiles, lambda tile: max(MANY, tile + 1))
-        yield from made("many elements", many if many != sizes else sizes, Plan(WIDE, False, seed + 2))
+        many = sizes_for(signature, facts, tiles, lambda tile: max(min(MANY, 20 * tile + 3), tile + 1))
+        yield from made("many elements", many, Plan(WIDE, False, seed + 2))
     few = [some for some in seen.values() if _most(signature, some) >= FEW]
     least = min(few, key=lambda some: _most(signature, some), default=sizes)
     for number, (name, values) in enumerate(TENTATIVE, 3):
+        if values is TINY and tiny_are_tried:
+            continue
         yield from made(name, least, Plan(values, False, seed + number, large), tentative=True)
     other = unlike(signature, facts, least)
     if other is not None:
-        yield from made("extents that all differ", other, plain, tentative=True)
+        yield from made("extents that all differ", other, Plan(ORDINARY, False, seed), tentative=True)
 
 
 def _most(signature: Signature, sizes: Mapping[str, int]) -> int:

@@ -25,7 +25,7 @@ class KernelLines(Struct, frozen=True):
     head: int
     last: int
     pairs: tuple[tuple[int, Span], ...]
-    """(line of the file, Python), sorted by line."""
+    """(line of code in the file, Python), sorted by line."""
 
     def made_from(self, span: Span) -> int | None:
         """The first line made from Python that begins within `span`; without one, from Python that reaches into it."""
@@ -56,7 +56,7 @@ class RustFile(Struct, frozen=True):
     def python_of(self, line: int) -> Span | None:
         """The Python that made a line; None for what belongs to no kernel alone, or to one that was edited since."""
         lines = self.text.split("\n")
-        while line < len(lines) and lines[line].lstrip().startswith("//"):
+        while line < len(lines) and _is_comment(lines[line]):
             line += 1  # a comment is about what is below it
         return next((k.python_of(line) for k in self.kernels if k.first <= line <= k.last), None)
 
@@ -96,8 +96,13 @@ def _locate(lines: Sequence[str], heads: Mapping[str, int], kernel: KernelTransl
         at += count
     if moved[head] != place:
         return None
-    pairs = tuple((moved[i], span) for i, span in kernel.source_map.pairs if i in moved)
+    code = (pair for pair in kernel.source_map.pairs if pair[0] in moved and not _is_comment(own[pair[0]]))
+    pairs = tuple((moved[i], span) for i, span in code)
     return KernelLines(kernel, above, place, at - 1, pairs)
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip(" ").startswith("//")
 
 
 def _matched(lines: Sequence[str], at: int, own: str) -> int:

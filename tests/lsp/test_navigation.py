@@ -1,4 +1,4 @@
-"""Ways between Python and the generated Rust, from the real translator: the Rust's lines are looked for by their text."""
+"""Ways between Python and the generated Rust, from the real translator; lines of Rust are looked for by their text."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ async def test_positions_are_in_the_editors_encoding(
     session: StrictClient, path: Path, editor: str, encoding: str
 ) -> None:
     await begin(session, editor)
-    text = TEXT.replace("    i = ct.bid(0)\n", "    s = '𝄞'; i = ct.bid(0)\n").replace("v * 3.0", "v * 3.0")
+    text = TEXT.replace("    i = ct.bid(0)\n", "    s = '𝄞'; i = ct.bid(0)\n")
     rust = write_rust(path, text)
     session.open(path.as_uri(), text)
     place = at(text, "i = ct.bid(0)")
@@ -235,7 +235,7 @@ async def test_after_an_edit_no_line_leads_to_a_wrong_one(session: StrictClient,
     rust = write_rust(path)
     uri = path.with_suffix(".rs").as_uri()
     session.open(path.as_uri(), TEXT)
-    session.change(path.as_uri(), 1, edited := "# above\n" + TEXT.replace("i = ct.bid(0)", "i = 0 + ct.bid(0) * 2"))
+    session.change(path.as_uri(), 1, edited := "# above\n" + TEXT.replace("v * 3.0", "v * 3.0 + 1.0"))
     ((target, number),) = await rust_of(session, path, at(edited, "tile=scaled(t)"))
     assert target.startswith("ferrotile-rs:/twice.rs?")  # the file has this kernel as it was
     assert "y.store" in (await content(session, target)).split("\n")[number]
@@ -354,6 +354,20 @@ async def test_editors_are_offered_what_they_can_take(session: StrictClient, pat
     assert isinstance(found, list | tuple)
     assert [type(place) for place in found] == [types.Location]
     assert registered(session) == []
+
+
+@pytest.mark.parametrize("uri", ["file://[/k.py", "untitled:k.py", "file:///w/%00.py", "k.py", ""])
+async def test_documents_that_are_no_files(session: StrictClient, path: Path, uri: str) -> None:
+    await begin(session)
+    session.open(uri, TEXT)
+    session.open(path.as_uri(), TEXT)
+    rust = write_rust(path)
+    place = types.ImplementationParams(types.TextDocumentIdentifier(uri), at(TEXT, "def twice"))
+    (link,) = await timely(session.text_document_implementation_async(place)) or ()  # type: ignore[misc]
+    assert isinstance(link, types.LocationLink) and link.target_uri.startswith("ferrotile-rs:/twice.rs?")
+    back = await python_of(session, path.with_suffix(".rs").as_uri(), line_of("twice", "y.store", rust))
+    assert back is not None and back[0] == path.as_uri()
+    assert await python_of(session, "file:///w/%00.rs", 1) is None
 
 
 async def test_a_document_of_no_preview_is_refused(session: StrictClient) -> None:

@@ -1,7 +1,8 @@
 """`python tests/mutation --count 20`: lies told to the prover about the examples and the conformance kernels.
 
 Each kernel is compiled by both compilers; then one place of the translation's Tile IR is changed at a time, or of its
-Rust (`--rust N`: so many mutants a kernel, compiled by the real compiler), and each mutant is proved and run. What
+Rust (`--rust N`: so many mutants a kernel, compiled by the real compiler), and each mutant is proved and run. With
+`--random N` the kernels are random ones, of whose mutants only those are run that are proved for no known reason. What
 became of each goes to `--log`, one line of JSON a mutant. Exit status 1 where a mutant is proved that a run tells
 from the original, or where the prover fails."""
 
@@ -20,7 +21,7 @@ from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
 from judging import Fate
 from rust_campaign import rust_campaign
-from subjects import Source, compiled, conformance_sources, example_sources, remember, remembered
+from subjects import Source, compiled, conformance_sources, example_sources, random_sources, remember, remembered
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="kernels; by default all examples and conformance kernels")
     parser.add_argument("--count", type=int, default=20, help="mutants of Tile IR a kernel; 0: all (%(default)s)")
     parser.add_argument("--rust", type=int, default=0, help="mutants of the Rust a kernel (%(default)s)")
+    parser.add_argument("--random", type=int, default=0, help="of so many random kernels of tests/fuzz instead")
+    parser.add_argument("--from", dest="first", type=int, default=800_000, help="their first seed (%(default)s)")
     parser.add_argument("--seed", default="ferrotile", help="another seed gives other mutants (%(default)s)")
     parser.add_argument("--pairs", type=Path, help="keeps compiled kernels here; without compilers if they are there")
     parser.add_argument("--log", type=Path, default=Path("build/mutation/log.jsonl"), help="(%(default)s)")
@@ -41,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"needs {', '.join(toolchain.missing)}: run `ferrotile setup`", file=sys.stderr)
         return 2
     if not kept or options.rust:
-        every = [*example_sources(), *conformance_sources()]
+        drawn = range(options.first, options.first + options.random)
+        every = list(random_sources(drawn)) if options.random else [*example_sources(), *conformance_sources()]
         sources = [s for s in every if not options.names or s.name in options.names]
     log = Log(options.log)
     with Session(toolchain) as session:
@@ -49,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.pairs is not None and not kept:
             remember(pairs, options.pairs)
         wanted = [pair for pair in pairs if not options.names or pair.name in options.names]
-        found += campaign(wanted, options.count or None, options.seed, log)
+        found += campaign(wanted, options.count or None, options.seed, log, only_proved=bool(options.random))
         if options.rust:
             for finding in rust_campaign(session, sources, options.rust, options.seed):
                 log.add([finding])

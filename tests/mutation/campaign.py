@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -61,18 +61,32 @@ def judged(judge: Judge, mutant: Entry, orders: bool = True) -> Judgement:
 
 def of_tile_ir(judge: Judge, count: int | None, seed: str) -> Iterator[Finding]:
     """The mutants of the translation's Tile IR."""
-    name = judge.pair.name
-    for mutant in tile_ir.mutants(judge.rust, count, f"{seed} {name}"):
-        found = judged(judge, mutant.entry, mutant.kind.name in reasons.OF_ORDER)
-        reason = ""
-        if found.fate in reasons.ASKED:
-            reason = reasons.of_tile_ir(
-                judge.sides, mutant.kind.name, mutant.edit, mutant.entry, found.fate in reasons.PROVED
-            )
-            if not reason and found.fate in reasons.PROVED:
-                reason = reasons.listed(name)
-        where = mutant.kind.text, name, mutant.kind.name, mutant.what, mutant.line
-        yield Finding(*where, found.fate, found.seen, found.why.split("\n")[0][:160], reason)
+    for mutant in tile_ir.mutants(judge.rust, count, f"{seed} {judge.pair.name}"):
+        yield _finding(judge, mutant)
+
+
+def of_proved(pair: Pair, count: int | None, seed: str) -> Iterator[Finding]:
+    """As `of_tile_ir`, but of the mutants only those are run that are proved for no known reason: a rejected one need
+    not be run to know that the prover did not believe it."""
+    proof, runs = Judge(pair, simulated=False), None
+    for mutant in tile_ir.mutants(proof.rust, count, f"{seed} {pair.name}"):
+        found = _finding(proof, mutant)
+        if found.fate is Fate.PROVED_ONLY and not found.reason:
+            runs = runs or Judge(pair, orders=True)
+            found = _finding(runs, mutant)
+        yield found
+
+
+def _finding(judge: Judge, mutant: tile_ir.Mutant) -> Finding:
+    name, kind = judge.pair.name, mutant.kind
+    found = judged(judge, mutant.entry, kind.name in reasons.OF_ORDER)
+    reason = ""
+    if found.fate in reasons.ASKED:
+        reason = reasons.of_tile_ir(judge.sides, kind.name, mutant.edit, mutant.entry, found.fate in reasons.PROVED)
+        if not reason and found.fate in reasons.PROVED:
+            reason = reasons.listed(name)
+    where = kind.text, name, kind.name, mutant.what, mutant.line
+    return Finding(*where, found.fate, found.seen, found.why.split("\n")[0][:160], reason)
 
 
 class Log:
@@ -89,14 +103,19 @@ class Log:
 
 
 def campaign(
-    pairs: Sequence[Pair], count: int | None, seed: str, log: Log | None, quiet: bool = False
+    pairs: Iterable[Pair],
+    count: int | None,
+    seed: str,
+    log: Log | None,
+    quiet: bool = False,
+    only_proved: bool = False,
 ) -> list[Finding]:
-    """`count` mutants of each pair."""
+    """`count` mutants of each pair. `only_proved`: of the mutants those that are proved for no known reason are run."""
     found: list[Finding] = []
     for pair in pairs:
         started = time.process_time()
-        judge = Judge(pair, orders=True)
-        some = list(of_tile_ir(judge, count, seed))
+        mutants = of_proved(pair, count, seed) if only_proved else of_tile_ir(Judge(pair, orders=True), count, seed)
+        some = list(mutants)
         found += some
         if log is not None:
             log.add(some)

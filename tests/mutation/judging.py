@@ -24,7 +24,7 @@ from subjects import Pair
 SECONDS = 20.0
 """Time that running one mutant may take; one that takes longer is another program."""
 
-_IN_OTHER_ORDERS = frozenset({"two whole tiles", "tiles and a tail", "hard values"})
+_IN_OTHER_ORDERS = frozenset({"two whole tiles", "two whole tiles of tiny values", "tiles and a tail", "hard values"})
 """Launches on which an entry is run in other orders."""
 
 Running = Callable[[Entry, Sequence[Word], Sequence[int]], RunResult]

@@ -120,7 +120,8 @@ def large_scalars(signature: Signature, hypotheses: Sequence[str], tiles: Mappin
 
 def _base(signature: Signature, hypotheses: Sequence[str], tiles: Mapping[str, int]) -> Case | None:
     known = [case for case in cases(signature, hypotheses, tiles, 11) if not case.against and not case.tentative]
-    return next((case for case in reversed(known) if case.name not in {"hard values", "strided arrays", "many elements"}), None)
+    other = {"hard values", "strided arrays", "many elements"}
+    return next((case for case in reversed(known) if case.name not in other), None)
 
 
 def _arrays(signature: Signature) -> dict[str, ArrayArgument]:

@@ -31,6 +31,8 @@ from msgspec.structs import replace
 TESTS = Path(__file__).parent.parent
 EXAMPLES = TESTS.parent / "examples"
 CONFORMANCE = TESTS / "conformance"
+FUZZ = TESTS / "fuzz"
+RANDOM_A_FILE = 25
 
 
 class Pair(Struct, frozen=True):
@@ -100,6 +102,18 @@ def conformance_sources(names: Sequence[str] = ()) -> Iterator[Source]:
             for kernel in translate_document(document, Options(unsafe=row.unsafe)).kernels:
                 if kernel.rust is not None:
                     yield Source(row.name, subject_of(document, kernel, row.target))
+
+
+def random_sources(seeds: range) -> Iterator[Source]:
+    """The random kernels of `tests/fuzz` that are translated, a file of them at a time."""
+    if str(FUZZ) not in sys.path:
+        sys.path.append(str(FUZZ))
+    file = importlib.import_module("generate").file
+    for first in range(seeds.start, seeds.stop, RANDOM_A_FILE):
+        document = Document(file(range(first, min(first + RANDOM_A_FILE, seeds.stop))))
+        for kernel in translate_document(document).kernels:
+            if kernel.rust is not None:
+                yield Source(kernel.name, subject_of(document, kernel))
 
 
 def subject_of(document: Document, kernel: KernelTranslation, target: str = DEFAULT_TARGET) -> Subject:

@@ -8,7 +8,7 @@ import kinds_rust_table
 import pytest
 import reasons
 import tile_ir
-from campaign import Finding, of_tile_ir, report_of
+from campaign import Finding, of_proved, of_tile_ir, report_of
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
 from fixtures import fixture_pairs
@@ -17,7 +17,7 @@ from kinds import TileIrKind
 from kinds_rust import RustKind
 from late_loads import late_loads
 from rust_campaign import rust_campaign
-from subjects import Pair, compiled, conformance_sources, example_sources
+from subjects import Pair, compiled, conformance_sources, example_sources, random_sources
 
 FEWEST_KINDS = 40
 EXAMPLES = ("adamw", "layer_norm", "silu_mul", "softmax", "vector_add")
@@ -126,6 +126,22 @@ def test_no_mutant_of_the_rust_is_believed(session: Session) -> None:
     found = list(rust_campaign(session, list(example_sources(("adamw", "silu_mul"))), 8, SEED))
     never_believed(found)
     assert sum(1 for f in found if f.fate is Fate.CAUGHT) >= len(found) // 3
+
+
+def test_of_proved_mutants_those_without_a_reason_are_run(examples: dict[str, Pair]) -> None:
+    found = list(of_proved(examples["silu_mul"], 40, SEED))
+    every = list(of_tile_ir(Judge(examples["silu_mul"], simulated=False), 40, SEED))
+    assert [f.what for f in found] == [f.what for f in every]
+    never_believed(found)
+    for one, other in zip(found, every, strict=True):
+        run = other.fate is Fate.PROVED_ONLY and not other.reason
+        assert one.fate is (Fate.EQUAL if run else other.fate)
+    assert {f.fate for f in found} >= {Fate.NOT_RUN, Fate.PROVED_ONLY}
+
+
+def test_random_kernels_are_those_of_their_seeds() -> None:
+    names = [source.name for source in random_sources(range(800_000, 800_003))]
+    assert names and set(names) <= {"k800000", "k800001", "k800002"}
 
 
 def test_a_report_counts_each_mutant_once(examples: dict[str, Pair]) -> None:

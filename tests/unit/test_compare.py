@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from ferrotile_runner.compare import compare
+from ferrotile_runner.compare import Prints, compare
 
 
 def test_equal_bits_and_any_nan() -> None:
@@ -60,3 +60,17 @@ def test_unlike_arrays_are_refused() -> None:
         compare(np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError):
         compare(np.zeros(2), np.zeros(2, np.float32))
+
+
+def test_printed_lines_are_compared_in_the_order_of_each_block() -> None:
+    lines = ("a %i 1", "b 2.0")
+    same = Prints(lines, (), True, True)
+    assert same.difference(("a %d 1", "b 2.0")) == "", "both are one conversion"
+    assert same.difference(("b 2.0", "a %d 1")) == "prints `a %d 1` in the original, `b 2.0` in the translation"
+    assert same.difference(lines[:1]) == "2 lines are printed by the original, 1 by the translation"
+    assert Prints(lines, (), False, True).difference(lines[::-1]) == "", "other blocks have other numbers"
+    assert Prints(lines, (), False, True).difference(("a %i 1", "b 3.0"))
+    assert Prints(lines, (), True, False).difference(("a %i 1", "b 2.1")) == "", "numbers may be rounded otherwise"
+    loose = Prints(lines, (("a %i 7", "b 2.0"),), True, True)
+    assert loose.difference(("a %i 5", "b 2.0")) == "" and loose.difference(("a %i 1", "b 3.0"))
+    assert Prints((), (), True, True).difference(("a",))

@@ -49,6 +49,16 @@ def test_sizes_of_renamed_axes_are_renamed_with_them() -> None:
     assert not proof_of(shown("gy"), shown("gy"), WORDS, "python bid.y = 32 * bid.z + bid.y", "bid.y < 32").equal
 
 
+@pytest.mark.parametrize(
+    ("python", "rust", "same"),
+    [("%i", "%d", True), ("%%i %i", "%%i %d", True), ("%%i %i", "%%d %d", False), ("%i", "%%d", False)],
+)
+def test_two_names_of_one_conversion(python: str, rust: str, same: bool) -> None:
+    """`%%i` prints a percent sign and a letter."""
+    printed = [text(f'  %p = print_tko "{shown}", %bx token=%t : tile<i32> -> token') for shown in (python, rust)]
+    assert proof_of(*printed, WORDS).equal is same
+
+
 def joined(*lines: str) -> str:
     return text("  %four = constant <i32: 4> : tile<i32>", *lines)
 

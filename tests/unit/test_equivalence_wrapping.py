@@ -125,3 +125,36 @@ def nested(inner: str) -> str:
 def test_variables_of_two_reductions_are_not_mixed_up() -> None:
     proof = proof_of(nested("%q"), nested("%m"), WORDS)
     assert not proof.equal and "a loop or reduction in a reduction" in proof.reason
+
+
+def compared(expression: str) -> str:
+    """Lanes, extended to i64, under an operation against an extended extent."""
+    return lanes(
+        *CHOSEN,
+        "%i = iota : tile<16xi32>",
+        "%e = exti %i signed : tile<16xi32> -> tile<16xi64>",
+        *(f"%c{n} = constant <i64: {n}> : tile<16xi64>" for n in (0, 1, 2**32, 2**32 + 1)),
+        "%m = exti %n signed : tile<i32> -> tile<i64>",
+        "%m1 = reshape %m : tile<i64> -> tile<1xi64>",
+        "%m16 = broadcast %m1 : tile<1xi64> -> tile<16xi64>",
+        f"%x = {expression} : tile<16xi64>",
+        "%c = cmpi less_than %x, %m16, signed : tile<16xi64> -> tile<16xi1>",
+        "%r = select %c, %one, %two : tile<16xi1>, tile<16xi32>",
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "same"),
+    [("muli %e, %c1", True), (f"muli %e, %c{2**32 + 1}", False), (f"addi %e, %c{2**32}", False)],
+)
+def test_a_wide_sum_is_compared_in_32_bits_only_where_it_fits(expression: str, same: bool) -> None:
+    assert proof_of(compared(expression), compared("addi %e, %c0"), WORDS, *COMMON).equal is same
+    assert proof_of(compared(expression), compared(expression), WORDS, *COMMON).equal
+
+
+def test_a_division_by_zero_is_undefined_not_an_error_of_the_prover() -> None:
+    head = ("%z = constant <i32: 0> : tile<i32>", "%d = divi %bx, %z signed : tile<i32>")
+    head += ("%p = muli %d, %n : tile<i32>", "%q = subi %bx, %p : tile<i32>", "%s = maxi %q, %z signed : tile<i32>")
+    tail = ("%u = reshape {} : tile<i32> -> tile<1xi32>", "%r = broadcast %u : tile<1xi32> -> tile<16xi32>")
+    clamped, plain = (lanes(*head, tail[0].format(name), tail[1]) for name in ("%s", "%q"))
+    assert not proof_of(clamped, plain, WORDS, *COMMON).equal

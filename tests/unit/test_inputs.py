@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from ferrotile.program.dtypes import ALL, BF16, BOOL, F16, F32, I8, I32, U8
+from ferrotile.program.dtypes import ALL, BF16, BOOL, F16, F32, I8, I32, U8, DType
 from ferrotile.signatures.model import (
     ArrayArgument,
     ConstantArgument,
@@ -15,7 +15,7 @@ from ferrotile.signatures.model import (
     Signature,
     Source,
 )
-from ferrotile_runner.fillings import hard, numpy_dtype, special_values
+from ferrotile_runner.fillings import hard, numpy_dtype, special, special_values, tiny, wide, wild
 from ferrotile_runner.inputs import Case, cases, describe
 from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.sizes import symbols
@@ -42,9 +42,9 @@ def test_cases_cover_tails_whole_tiles_hard_values_and_strides() -> None:
     assert {"M": 65, "N": 33, "K": 17}.items() <= sizes[2].items()
     assert {"M": 128, "N": 64, "K": 32}.items() <= sizes[3].items()
     assert any(s["M"] < 64 for s in sizes)
-    assert [c.name for c in made[-2:]] == ["hard values", "strided arrays"]
-    assert np.isnan(made[-2].arrays["a"].astype(np.float32)).any()
-    assert not made[-1].arrays["a"].flags.c_contiguous
+    named = {c.name: c for c in made}
+    assert np.isnan(named["hard values"].arrays["a"].astype(np.float32)).any()
+    assert not named["strided arrays"].arrays["a"].flags.c_contiguous
     for case in made:
         m, n, k = (case.sizes[x] for x in "MNK")
         assert case.arrays["a"].shape == (m, k) and case.arrays["c"].shape == (m, n)
@@ -167,3 +167,84 @@ def test_a_launch_fits_all_that_is_said_of_its_grid() -> None:
     found = list(cases(signature, said, {"N": 16, "M": 16}))
     assert found and all(-(-c.sizes["M"] // 16) == c.grid[0] == -(-c.sizes["N"] // 16) for c in found)
     assert list(cases(signature, (*said, "M = 1000", "N = 16"))) == []
+
+
+RNG = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize("dtype", [F32, BF16])
+def test_sums_and_products_of_tiny_values_are_denormal_or_are_not(dtype: DType) -> None:
+    """2 ** -126 is the smallest normal number of f32 and of bf16."""
+    values = tiny(RNG, (300,), dtype, 5).astype(np.float64)
+    sizes, products = np.abs(values[:200]), np.abs(values[200:] * values[200:][::-1])
+    for found in (sizes, products):
+        assert 0.2 < (found < 2.0**-126).mean() < 0.99 and (found > 2.0**-126).any()
+    assert (sizes > 0).all() and (products > 2.0**-149).mean() > 0.5
+
+
+def test_every_two_special_values_meet() -> None:
+    one, two = (special(RNG, (2, 4000), F32, 5)[1] for _ in range(2))
+    kinds = {(str(a), str(b)) for a, b in zip(one.tolist(), two.tolist(), strict=True)}
+    wanted = [str(v) for v in special_values(F32).tolist()]
+    assert {(a, b) for a in wanted for b in wanted} <= kinds
+    ties = special(RNG, (2, 4000), F32, 5)[0]
+    assert np.isfinite(ties).all() and np.isin(ties * 2, np.arange(-3, 4)).all() and np.signbit(ties[ties == 0]).any()
+
+
+def test_special_integers_are_about_the_ends_of_arrays() -> None:
+    found = set(special(RNG, (2000,), I32, 32).tolist())
+    assert {31, 32, 33, -1, -2, 0, 2**31 - 1, -(2**31)} <= found
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [(I8, 7), (U8, 8), (I32, 31)])
+def test_wild_integers_are_of_every_size_and_sign(dtype: DType, bits: int) -> None:
+    values = wild(RNG, (4000,), dtype, 5).astype(np.int64)
+    assert {int(v).bit_length() for v in np.abs(values)} == set(range(bits + 1))
+    assert (values < 0).any() == (dtype is not U8)
+
+
+def test_wide_floats_reach_from_denormals_to_the_largest() -> None:
+    values = np.abs(wide(RNG, (4000,), F32, 5)).astype(np.float64)
+    finite = values[np.isfinite(values) & (values > 0)]
+    assert finite.min() < 2.0**-120 and finite.max() > 2.0**120
+    assert ((finite > 2.0**-8) & (finite < 2.0**8)).sum() > 1000, "and many are so close that sums of them round"
+
+
+SCALED = Signature(
+    "scaled",
+    (
+        ArrayArgument("x", F32, ("N",), U),
+        ArrayArgument("y", F32, ("M",), U),
+        ScalarArgument("n", I32, U),
+        ScalarArgument("s", F16, U),
+    ),
+    ((GridFactor("N", 16),),),
+)
+
+
+def test_further_launches_are_small_and_tentative() -> None:
+    made = {case.name: case for case in cases(SCALED)}
+    further = [case for case in made.values() if case.tentative]
+    assert [case.name for case in further] == [
+        "special values and ties",
+        "integers and floats of every size",
+        "extents that all differ",
+    ]
+    assert all(case.arrays["x"].size <= 33 for case in further)
+    assert made["special values and ties"].scalars["n"] == -3
+    assert made["extents that all differ"].arrays["x"].size != made["extents that all differ"].arrays["y"].size
+    assert made["many elements"].arrays["x"].size == 20 * 16 + 3, "which bf16 does not have as a number"
+    assert made["two whole tiles of tiny values"].sizes["N"] == 32
+    assert all(np.isfinite(np.float16(case.scalars["s"])) for case in made.values())
+
+
+def test_integers_are_large_only_where_no_loop_ends_at_them() -> None:
+    name = "integers and floats of every size"
+    few, many = (next(c for c in cases(SCALED, large=large) if c.name == name) for large in (False, True))
+    assert few.scalars["n"] == 37 and many.scalars["n"] == 2**25 + 3
+
+
+def test_extents_that_facts_make_equal_stay_so() -> None:
+    assert all(c.sizes["N"] == c.sizes["M"] for c in cases(SCALED, ("M = N",)))
+    bounded = [c.sizes["M"] for c in cases(SCALED, ("M % 8 = 0",)) if c.name == "extents that all differ"]
+    assert bounded and all(size % 8 == 0 for size in bounded)

@@ -567,3 +567,29 @@ def test_what_has_no_meaning_is_refused_with_its_reason() -> None:
     text = "entry @k() {\n  %p = get_global : tile<ptr<i32>>\n  return\n}"
     with pytest.raises(Unsupported, match=r"get_global \(line 2\): what a module's globals hold"):
         run(read(text).entry(), (), (1,))
+
+
+def test_ftof_flushes_the_f32_denormals_that_it_takes_and_gives() -> None:
+    """2 ** -126 is the least normal number of f32 and bf16; 2 ** -130 is denormal in both."""
+    small = np.array([2.0**-130, -(2.0**-130), 2.0**-126, 1.0], np.float32)
+    kept = apply("ftof", small, element="bf16").astype(np.float64).tolist()
+    flushed = apply("ftof", small, element="bf16", ftz=True).astype(np.float64)
+    assert kept == small.astype(np.float64).tolist()
+    assert flushed.tolist() == [0, 0, 2.0**-126, 1] and np.signbit(flushed).tolist() == [False, True, False, False]
+    wide = small.astype(np.float64)
+    assert apply("ftof", wide, element="f32").tolist() == wide.tolist()
+    assert apply("ftof", wide, element="f32", ftz=True).tolist() == [0, 0, 2.0**-126, 1]
+
+
+@pytest.mark.parametrize("rounding", ["zero", "negative_inf", "positive_inf", "nearest_away"])
+def test_ftof_to_tf32_in_every_direction(rounding: str) -> None:
+    tie = np.array([1 + 2.0**-11, -1 - 2.0**-11], np.float32)
+    x = np.concatenate([RNG.standard_normal(500).astype(np.float32), tie])
+    found = apply("ftof", x, element="tf32", rounding=rounding)
+    choose = {"zero": math.trunc, "negative_inf": math.floor, "positive_inf": math.ceil}
+    for value, made in zip(x.tolist(), found.tolist(), strict=True):
+        fraction, exponent = math.frexp(value)
+        scaled = Fraction(fraction) * 2**11  # between 1024 and 2048: an element where it is whole
+        away = math.floor(abs(scaled) + Fraction(1, 2)) * (1 if scaled > 0 else -1)
+        whole = choose[rounding](scaled) if rounding in choose else away
+        assert Fraction(made) == Fraction(whole) / 2**11 * Fraction(2) ** exponent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -261,7 +262,8 @@ def _print(program: Program, operation: Operation) -> None:
     """What is printed, in order; text and values (E1)."""
     console = program.store.term("console", (), (), (), "console")
     args = program.terms(operation.named.get("arguments", ()))
-    text = operation.word("message").replace("%i", "%d")  # one conversion under two names; `%%i` on both sides
+    # One conversion under two names; `%%` is a percent sign, whatever follows.
+    text = re.sub("%%|%i", lambda found: found[0].replace("i", "d"), operation.word("message"))
     effect = program.store.term("print", text, args, (), "effect")
     write(program, console, effect)
     _note(program, operation, "print", console, effect, operation.results[0] if operation.results else None)

@@ -189,7 +189,7 @@ class Arithmetic(Struct):
                 top, size = atom.args
                 fixed = value_of(size)
                 others = without(product, atom)
-                if fixed is None and size not in others:
+                if fixed == 0 or (fixed is None and size not in others):
                     continue
                 count = -factor if fixed is None else -(factor // fixed)
                 others = without(others, size) if fixed is None else others

@@ -225,7 +225,9 @@ class Rewriter(Struct):
         if any(atom.op != "exti" or atom.data != "signed" or atom.args[0].element != "i32" for atom in t.args):
             return None
         p = {monomial(*(atom.args[0] for atom in m)): c for m, c in decode(t).items()}
-        return self.integers.build(p, t.shape, "i32")
+        made = self.integers.build(p, t.shape, "i32")
+        whole = all(abs(c) < 1 << 31 for c in p.values()) and self.integers.no_overflow(made)
+        return made if whole else None  # else the narrow sum would be another number
 
     # booleans
 

@@ -43,10 +43,14 @@ def edit_for(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()
 
 def target_of(uri: str) -> tuple[str, Path]:
     """The URI and path of the Rust file beside a Python file. Raises `CannotWrite` where there is none."""
-    parts = urlsplit(uri)
+    unsaved = CannotWrite("Save the Python file first; the Rust file is written beside it.")
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        raise unsaved from None
     path = unquote(parts.path)
     if parts.scheme != "file" or "\0" in path or not path.endswith((".py", ".pyi")):
-        raise CannotWrite("Save the Python file first; the Rust file is written beside it.")
+        raise unsaved
     stem = parts.path.rsplit(".", 1)[0]
     local = path.rsplit(".", 1)[0] + ".rs"
     if os.name == "nt":
