@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -81,6 +82,11 @@ def _integers(expected: Array, actual: Array, same: Array) -> Difference:
     return Difference(False, False, worst, str(expected[worst]), str(actual[worst]), float(gap[worst]))
 
 
+def _one_name(line: str) -> str:
+    """`%i` and `%d` are one conversion; `%%` is a percent sign, whatever follows."""
+    return re.sub("%%|%i", lambda found: found[0].replace("i", "d"), line)
+
+
 class Prints(Struct, frozen=True):
     """What the original prints in its runs, block by block. `same_grid`: the blocks of both sides are the same ones;
     `exact`: numbers too must be the same."""
@@ -102,7 +108,7 @@ class Prints(Struct, frozen=True):
         fixed = [all(line == other[place] for other in self.others) for place, line in enumerate(self.first)]
         if not self.same_grid and not all(fixed):
             return ""
-        expected, actual = ([line.replace("%i", "%d") for line in lines] for lines in (self.first, printed))
+        expected, actual = ([_one_name(line) for line in lines] for lines in (self.first, printed))
         if not self.same_grid:
             expected, actual = sorted(expected), sorted(actual)
         for kept, one, other in zip(fixed, expected, actual, strict=True):

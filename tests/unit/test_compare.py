@@ -66,6 +66,7 @@ def test_printed_lines_are_compared_in_the_order_of_each_block() -> None:
     lines = ("a %i 1", "b 2.0")
     same = Prints(lines, (), True, True)
     assert same.difference(("a %d 1", "b 2.0")) == "", "both are one conversion"
+    assert Prints(("%%i %i 1",), (), True, True).difference(("%%d %d 1",)), "the first is no conversion"
     assert same.difference(("b 2.0", "a %d 1")) == "prints `a %d 1` in the original, `b 2.0` in the translation"
     assert same.difference(lines[:1]) == "2 lines are printed by the original, 1 by the translation"
     assert Prints(lines, (), False, True).difference(lines[::-1]) == "", "other blocks have other numbers"
