@@ -53,7 +53,7 @@ def test_sizes_of_renamed_axes_are_renamed_with_them() -> None:
     ("python", "rust", "same"),
     [("%i", "%d", True), ("%%i %i", "%%i %d", True), ("%%i %i", "%%d %d", False), ("%i", "%%d", False)],
 )
-def test_two_names_of_one_conversion(python: str, rust: str, same: bool) -> None:
+def test_a_percent_sign_before_a_letter_is_no_conversion(python: str, rust: str, same: bool) -> None:
     """`%%i` prints a percent sign and a letter."""
     printed = [text(f'  %p = print_tko "{shown}", %bx token=%t : tile<i32> -> token') for shown in (python, rust)]
     assert proof_of(*printed, WORDS).equal is same

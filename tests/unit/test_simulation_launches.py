@@ -6,6 +6,7 @@ at their operation."""
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from ferrotile.program.dtypes import F32
@@ -18,7 +19,17 @@ from ferrotile_runner.inputs import Case, cases
 from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.simulation import Verdict, simulate
 from ferrotile_runner.sizes import larger
-from ferrotile_runner.tileir.interpreter import Finding, FindingKind, Need, RunResult, UndefinedBehaviour
+from ferrotile_runner.tileir.interpreter import (
+    Finding,
+    FindingKind,
+    Need,
+    OutOfTime,
+    RunResult,
+    UndefinedBehaviour,
+    Word,
+    run,
+)
+from ferrotile_runner.tileir.model import Entry as ModelEntry
 from ferrotile_runner.tileir.reader import read
 from msgspec.structs import replace
 from tileir_support import text
@@ -198,3 +209,41 @@ def test_sums_of_atomics_are_compared_within_the_rounding_of_their_order() -> No
     found = simulate(one, one, of, rust, 60, launches=[case])
     assert found.verdict is Verdict.AGREED and "not determined" not in found.text
     assert simulate(one, other, of, rust, 60, launches=[case]).verdict is Verdict.DIFFERS
+
+
+def test_a_tentative_launch_that_the_original_is_undefined_for_says_nothing() -> None:
+    """Its values ask for elements that are not there: the array is not made larger, and nobody is blamed."""
+    of = signature("N", "M", "K")
+    case = replace(first_case(of), tentative=True)
+    asked: list[int] = []
+
+    def run(case: Case) -> RunResult:
+        asked.append(case.arrays["y"].size)
+        raise UndefinedBehaviour("y: too small", 7, Need("y", None, 40))
+
+    assert Fitter(of, (), lambda shapes: (1, 1, 1)).fit(case, run, lambda text, line: None) is None
+    assert len(asked) == 1
+    again = (replace(given, tentative=True) for given in cases(signature("N", "N", "N")))
+
+    def execute(entry: object, words: object, grid: object, **options: object) -> RunResult:
+        raise UndefinedBehaviour("y: too small", 7, None)
+
+    found = simulate(ORIGINAL, TRANSLATION, signature("N", "N", "N"), OWNED, 60, launches=again, execute=execute)
+    assert found.verdict is Verdict.UNDECIDED and not found.noticed and "too small" not in found.text
+
+
+def test_a_tentative_launch_that_takes_too_long_is_left() -> None:
+    given = next(case for case in cases(signature("N", "N", "N")) if case.name == "less than a tile")
+    launches = [given, replace(given, name="endless", tentative=True), replace(given, name="after")]
+    ends: list[float] = []
+
+    def execute(entry: ModelEntry, words: Sequence[Word], grid: tuple[int, ...], **options: float) -> RunResult:
+        ends.append(options["seconds"])
+        if options["seconds"] < 59:
+            raise OutOfTime("the time limit was reached")
+        return run(entry, words, grid)
+
+    found = simulate(ORIGINAL, TRANSLATION, signature("N", "N", "N"), OWNED, 3600, launches=launches, execute=execute)
+    assert found.verdict is Verdict.AGREED and "after: N=768" in found.text
+    assert "not tried to the end, the time limit was reached: endless: N=768" in found.text
+    assert sum(seconds < 59 for seconds in ends) == 1
