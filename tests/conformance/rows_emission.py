@@ -98,15 +98,16 @@ HELD = (
 )
 COUNTERS = tuple(
     Row(
-        f"emission counter to {end} on lanes",
+        f"emission {value} of a counter to {end} on lanes",
         file_of(
             "x: i32[M, N], y: i32[M, N], n: i32, grid=(M/4,)",
             "x, y, n",
-            f"i = ct.bid(0)\nfor k in range({end}):\n    ct.store(y, (i, k), ct.broadcast_to(k, (4, 8)))",
+            f"i = ct.bid(0)\nfor k in range({end}):\n    ct.store(y, (i, k), ct.broadcast_to({value}, (4, 8)))",
         ),
         PROVED,
     )
     for end in ("ct.num_tiles(x, axis=1, shape=(4, 8))", "ct.cdiv(x.shape[1], 8)", "min(n, 1)", "n")
+    for value in ("k", "ct.maximum(k, n)", "~k")
 )
 NEGATIVES = (
     Row(

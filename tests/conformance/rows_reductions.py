@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rows import ASSEMBLED, PROVED, SIMULATED, Row, refused, tiled
+from rows import ASSEMBLED, PROVED, SIMULATED, Row, file_of, refused, tiled
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 WIDE = ("i32", "i64", "u32", "u64")
@@ -236,4 +236,20 @@ def _function_rows() -> list[Row]:
     return rows
 
 
-ROWS = (*_reduction_rows(), *_function_rows())
+def _open_rows() -> list[Row]:
+    """0/0 on the one lane that is there, and on no other one unless padding makes it so: then the maximum is NaN, or
+    the identity, whose integers differ."""
+    text = (
+        "t = ct.load(x, (ct.bid(0), 0), (4, 8))\nm = ct.max((n == -1) / t, axis=1, keepdims=True)\n"
+        "ct.store(y, (ct.bid(0), 0), ct.broadcast_to(m, (4, 8)).astype(ct.int64))"
+    )
+    return [
+        Row(
+            "reduction of a row of NaN that open lanes decide",
+            file_of("x: u64[M, N], y: i64[M, N], n: i32, grid=(M/4,)", "x, y, n", text),
+            SIMULATED,
+        )
+    ]
+
+
+ROWS = (*_reduction_rows(), *_function_rows(), *_open_rows())

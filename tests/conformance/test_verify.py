@@ -112,7 +112,7 @@ def test_many_kernels_are_type_checked_in_one_run(session: Session) -> None:
     assert bad.diagnostics[-1].code == "FT501"
 
 
-VARIANTS = '''import cuda.tile as ct
+VARIANTS = """import cuda.tile as ct
 import torch
 
 
@@ -135,7 +135,7 @@ def double(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     ct.launch(torch.cuda.current_stream(), (ct.cdiv(x.shape[0], 256),), scaled, (x, y, 2.0, 256))
     return y
-'''
+"""
 
 
 @pytest.mark.compilers

@@ -19,6 +19,9 @@ from ferrotile.rust.targets.cutile_0_5 import OPERATORS
 if TYPE_CHECKING:
     from ferrotile.rust.statements import Body
 
+_OF_ITS_TYPE = frozenset((*OPERATORS, "mini", "maxi"))
+"""Operations whose result has the type of their operands, known or not."""
+
 
 class Minted(Struct, frozen=True):
     """The local that holds a mapped partition's index, and those of its components (`_`: not needed)."""
@@ -112,7 +115,7 @@ class Loops:
         return "(" in upper.text and any(
             c.opcode == "reshape"
             or values.natural_tile0(c.result)
-            or (c.opcode in OPERATORS and self._spread(c.result, upper))
+            or (c.opcode in _OF_ITS_TYPE and self._spread(c.result, upper))
             for c in consumers
             if isinstance(c.result.type, TileType) and (not c.result.type.shape or c.opcode == "reshape")
         )

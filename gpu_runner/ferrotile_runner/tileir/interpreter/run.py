@@ -78,8 +78,8 @@ def run(
 ) -> RunResult:
     """Runs `entry` on copies of the arrays; what it does not write is not copied. `grid` has up to three extents.
     `seed` fills undetermined lanes, a negative one with zeros; reductions combine their identities where it is even
-    and positive. `at_once`: how many blocks run together, by default as
-    many as fit; blocks that get in each other's way are run again one by one.
+    and not 0. `at_once`: how many blocks run together, by default as many as fit; blocks that get in each
+    other's way are run again one by one.
 
     Raises Unsupported for an operation without a meaning here, UndefinedBehaviour for an access outside its
     array, InterpreterError for arguments that do not fit, OutOfTime at the time limit or when cancelled."""
@@ -114,7 +114,7 @@ class _Launch(Struct, frozen=True):
 def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
     """Runs `size` blocks at once; also whether blocks got in each other's way."""
     entry, found = launch.entry, launch.origins
-    combined = launch.seed > 0 and launch.seed % 2 == 0
+    combined = launch.seed != 0 and launch.seed % 2 == 0
     memory = Memory(np.random.default_rng(abs(launch.seed)), zeros=launch.seed < 0, identities=combined)
     shared = found.loaded & found.written
     names = {
