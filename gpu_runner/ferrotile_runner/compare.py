@@ -58,8 +58,9 @@ def compare(expected: Array, actual: Array, depth: int | None = None) -> Differe
         error = np.where(np.isnan(error) | (np.isinf(error)), np.where(same, 0.0, np.inf), error)
         bound = np.zeros_like(error)
         if depth is not None:
+            # Terms that cancel are larger than their sum: what they were, other elements of the array show best.
             finite = np.where(np.isfinite(a), np.abs(a), 0.0)
-            bound = tolerance(expected.dtype, depth, finite)
+            bound = tolerance(expected.dtype, depth, np.full_like(a, finite.max()))
         excess = np.where(same, -1.0, np.where(np.isinf(error), np.inf, error / np.maximum(bound, 1e-300)))
     worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
     equal = depth is not None and bool((same | (error <= bound)).all())
