@@ -251,6 +251,7 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
     summed = updated_names(sides.original, sides.signature)
     checked = _failures(first, FindingKind.ASSERT)
     prints = Prints(first.printed, tuple(o.printed for o in others), grid == case.grid, depth is None)
+    more: list[RunResult] = []
     for seed, order in ((3, Order.FORWARD), (4, Order.REVERSED)):
         try:
             result = sides.run(sides.translation, words, grid, seed, order)
@@ -278,7 +279,7 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
             )
             if not difference.equal:
                 # Two fillings may make the same of a lane, above all where a softmax picks one of few rows.
-                more = [sides.run(sides.original, python, case.grid, more, Order.FORWARD) for more in MORE_SEEDS]
+                more = more or [sides.run(sides.original, python, case.grid, s, Order.FORWARD) for s in MORE_SEEDS]
                 fixed &= _determined(expected, [o.arrays[name] for o in more])
                 rounded &= _near(expected, [o.arrays[name] for o in more])
                 summing = _difference(expected, actual, rounded, TERMS)

@@ -20,6 +20,7 @@ from pathlib import Path
 from batches import BATCH, Done, Task, work
 from ferrotile_runner.toolchain import locate
 from judge import RUNGS, Fate
+from minimise import TRIES
 
 TOOLS = {"type-checked": ("CUDA headers", "libclang", "cargo"), "assembled": ("tileiras",)}
 """What single rungs need; the others need both compilers and the disassembler."""
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, default=Path("build/fuzz"), help="folder for faults (%(default)s)")
     parser.add_argument("--log", type=Path, help="file that each batch adds a line to")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="processes (%(default)s)")
-    parser.add_argument("--tries", type=int, default=400, help="tries to make a fault shorter (%(default)s)")
+    parser.add_argument("--tries", type=int, default=TRIES, help="tries to make a fault shorter (%(default)s)")
     parser.add_argument("--seconds", type=float, help="begin no batch after this time")
     options = parser.parse_args(arguments)
     first, last = (int(part) for part in options.seeds.split(":"))

@@ -13,7 +13,7 @@ from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
 from generate import HEAD, file, kernel
 from judge import Fate, Judgement, judge
-from minimise import minimise
+from minimise import TRIES, minimise
 
 BATCH = 25
 KEPT_A_BATCH = 3
@@ -29,7 +29,7 @@ class Task:
     rungs: Sequence[str]
     keep: Path
     until: float | None = None
-    tries: int = 400
+    tries: int = TRIES
 
 
 @dataclass(frozen=True, slots=True)

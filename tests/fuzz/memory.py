@@ -11,7 +11,6 @@ from language import LanguageMaker
 
 ZERO = ", padding_mode=ct.PaddingMode.ZERO"
 ATOMIC = ("int32", "int64", "uint32", "uint64")
-HIGH = {"float32": 'float("-inf")'}
 
 
 class MemoryMaker(LanguageMaker):
@@ -83,7 +82,7 @@ class MemoryMaker(LanguageMaker):
 
     def pair(self) -> None:
         """Two values carried together: a running extreme and a sum that is rescaled by it."""
-        best = self.define(f"ct.full({self.tile}, {HIGH['float32']}, ct.float32)", "float32", self.tile)
+        best = self.define(f'ct.full({self.tile}, float("-inf"), ct.float32)', "float32", self.tile)
         total = self.define(f"ct.zeros({self.tile}, ct.float32)", "float32", self.tile)
         index = "(t,)" if len(self.tile) == 1 else "(t, 0)"
         array = self.random.randrange(3)
@@ -106,8 +105,9 @@ class MemoryMaker(LanguageMaker):
         self.indent += 1
         if self.random.random() < 0.3:
             self.line(f"if {outer} == {self.random.choice('12n')}:")
-            self.line(f"    {self.random.choice(['continue', 'break', f'{made.name} = -{made.name}'])}"
-                      if not made.dtype.startswith("u") else "    continue")  # fmt: skip
+            unsigned = made.dtype.startswith("u")
+            steps = ["continue", "break", f"{made.name} = -{made.name}"]
+            self.line(f"    {'continue' if unsigned else self.random.choice(steps)}")
         self.line(f"for {inner} in range({self.random.choice([outer, '2', f'{outer}, n', 'i'])}):")
         self.block(2, made, Made(outer, "int32", ()), Made(inner, "int32", ()))
         self.indent -= 1

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 Shows = Callable[[str], bool]
+TRIES = 400
+"""How often a shorter text is tried."""
 
 
-def minimise(text: str, shows: Shows, tries: int = 400) -> str:
+def minimise(text: str, shows: Shows, tries: int = TRIES) -> str:
     """The text without every line that the fault does not need: statements go with what is indented under them,
     larger runs first, until nothing more can go. `shows` says whether a text still has the fault and is asked at most
     `tries` times; the result has it."""

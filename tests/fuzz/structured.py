@@ -22,9 +22,8 @@ class StructuredMaker(LanguageMaker):
         self.grid = ""
         self.output = self.random.choice([*FLOATS[:3], "float32", "float32", "int32"])
 
-    def array(self, name: str, dtype: str, axes: str) -> str:
+    def array(self, name: str, dtype: str, axes: str) -> None:
         self.parts.append(f"{name}: {short(dtype)}[{axes}]")
-        return name
 
     def element(self) -> str:
         return self.random.choice([*FLOATS[:3], "float32", "float32", *INTEGERS])
@@ -34,8 +33,8 @@ class StructuredMaker(LanguageMaker):
 
     def value(self) -> str:
         """Code of a value that fits the tile, in the output's element type: often lanes of two values."""
-        fits = [m for m in self.scope if m.shape in ((), self.tile) or joined(m.shape, self.tile) == self.tile]
-        fits = [m for m in fits if len(m.shape) in (0, len(self.tile))]
+        ranks = (0, len(self.tile))
+        fits = [m for m in self.scope if len(m.shape) in ranks and joined(m.shape, self.tile) == self.tile]
         found = sorted(fits, key=lambda m: len(m.shape))[-4:] or [Made("n", "int32", ())]
         names = ", ".join(self.names)
         comma = "," if len(self.names) == 1 else ""
@@ -214,7 +213,7 @@ class StructuredMaker(LanguageMaker):
         self.array("x", dtype, "M, N")
         self.array("out", self.output, "M, N")
         self.grid = "(G,)"
-        self.array("n", "int32", "G")
+        self.array("blocks", "int32", "G")  # the grid's axis needs an array of that length
         count = "ct.cdiv(x.shape[0], TM)" + (" * ct.cdiv(x.shape[1], TN)" if plane else "")
         self.line(f"for t in range(ct.bid(0), {count}, ct.num_blocks(0)):")
         self.indent += 1
@@ -250,11 +249,7 @@ class StructuredMaker(LanguageMaker):
         self.scope.append(Made("n", "int32", ()))
         kinds = [self.plane, self.plane, self.stack, self.product, self.rows, self.columns, self.persistent, self.table]
         self.random.choice(kinds)()
-        if not any(part.startswith("n:") for part in self.parts):
-            self.parts.append("n: i32")
-        else:  # the grid's axis needs an array of that length; `n` is a number
-            self.parts = [part.replace("n: i32[G]", "blocks: i32[G]") for part in self.parts] + ["n: i32"]
-        self.parts.append("f: f32")
+        self.parts += ["n: i32", "f: f32"]
         names = [part.split(":")[0] for part in self.parts] + [f"{s}: ct.Constant[int]" for s in self.sizes]
         sizes = [f"{s}={size}" for s, size in self.sizes.items()]
         head = [

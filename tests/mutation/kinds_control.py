@@ -139,13 +139,18 @@ def other_exit(site: Site) -> Iterator[Edit]:
 # Branches
 
 
+def _opposite(site: Site) -> tuple[Operation, ...]:
+    """The operation under the opposite of its condition, and what makes that."""
+    condition = site.operation.one("condition")
+    one, turned = site.fresh(condition.type), site.fresh(condition.type, 1)
+    opposite = made("xori", {"lhs": condition, "rhs": one}, turned)
+    return constant(one, "true"), opposite, with_role(site.operation, "condition", turned)
+
+
 def negated_condition(site: Site) -> Iterator[Edit]:
     op = site.operation
     if op.name == "if":
-        condition = op.one("condition")
-        one, turned = site.fresh(condition.type), site.fresh(condition.type, 1)
-        new = constant(one, "true"), made("xori", {"lhs": condition, "rhs": one}, turned)
-        yield Edit("if: the opposite condition", op, (*new, with_role(op, "condition", turned)))
+        yield Edit("if: the opposite condition", op, _opposite(site))
 
 
 def fixed_condition(site: Site) -> Iterator[Edit]:
@@ -240,10 +245,7 @@ def dropped_check(site: Site) -> Iterator[Edit]:
 def other_check(site: Site) -> Iterator[Edit]:
     op = site.operation
     if op.name == "assert":
-        condition = op.one("condition")
-        one, turned = site.fresh(condition.type), site.fresh(condition.type, 1)
-        new = constant(one, "true"), made("xori", {"lhs": condition, "rhs": one}, turned)
-        yield Edit("assert: the opposite", op, (*new, with_role(op, "condition", turned)))
+        yield Edit("assert: the opposite", op, _opposite(site))
 
 
 def added_check(site: Site) -> Iterator[Edit]:

@@ -105,25 +105,24 @@ def _tensor(site: Site) -> TensorViewType | None:
 
 def other_extent(site: Site) -> Iterator[Edit]:
     """A view's extent that is an operand: one more, one less, or another array's."""
-    op = site.operation
-    if _tensor(site) is None:
-        return
-    for place, value in enumerate(op.named["shape"]):
-        yield from moved_index(site, "shape", place, value)
-        for peer in islice(site.peers(value), 2):
-            new = (*op.named["shape"][:place], peer, *op.named["shape"][place + 1 :])
-            yield changed(site, f"extent {place} is another value", with_role(op, "shape", *new))
+    return _other_operands(site, "shape", "extent")
 
 
 def other_stride(site: Site) -> Iterator[Edit]:
+    """The same of a view's stride."""
+    return _other_operands(site, "strides", "stride")
+
+
+def _other_operands(site: Site, role: str, word: str) -> Iterator[Edit]:
     op = site.operation
     if _tensor(site) is None:
         return
-    for place, value in enumerate(op.named["strides"]):
-        yield from moved_index(site, "strides", place, value)
+    sizes = op.named[role]
+    for place, value in enumerate(sizes):
+        yield from moved_index(site, role, place, value)
         for peer in islice(site.peers(value), 2):
-            new = (*op.named["strides"][:place], peer, *op.named["strides"][place + 1 :])
-            yield changed(site, f"stride {place} is another value", with_role(op, "strides", *new))
+            new = (*sizes[:place], peer, *sizes[place + 1 :])
+            yield changed(site, f"{word} {place} is another value", with_role(op, role, *new))
 
 
 def other_array(site: Site) -> Iterator[Edit]:

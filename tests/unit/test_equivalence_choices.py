@@ -8,7 +8,14 @@ from test_equivalence_lemmas import integers
 from tileir_support import kernel, load, proof_of, store
 
 WORDS = "x:N y:N"
+ELSE = "  } else {\n"
 TWO = "  %two = constant <i32: 2> : tile<i32>"
+
+
+def chosen(then: str, other: str) -> str:
+    """`%v`: one of two tiles, by `%c`."""
+    ends = (f"  yield {value} : tile<16xf32>\n" for value in (then, other))
+    return f"  %v = if %c -> (tile<16xf32>) {{\n{ELSE.join(ends)}  }}"
 
 
 def branch(compare: str, then: str, other: str) -> str:
@@ -19,8 +26,7 @@ def branch(compare: str, then: str, other: str) -> str:
                 load("a", "xv"),
                 "  %b = addf %a, %a : tile<16xf32>",
                 f"  %c = cmpi {compare}, signed : tile<i32> -> tile<i1>",
-                f"  %v = if %c -> (tile<16xf32>) {{\n  yield {then} : tile<16xf32>\n  }} else {{\n"
-                f"  yield {other} : tile<16xf32>\n  }}",
+                chosen(then, other),
                 store("%v", "yv"),
             )
         )
@@ -55,8 +61,7 @@ def rounds(condition: str, first: str = "0", last: str = "3") -> str:
                 " iter_values(%acc = %a) -> (tile<16xf32>) {",
                 "  %b = addf %acc, %a : tile<16xf32>",
                 f"  %c = {condition}",
-                "  %v = if %c -> (tile<16xf32>) {\n  yield %b : tile<16xf32>\n  } else {\n"
-                "  yield %acc : tile<16xf32>\n  }",
+                chosen("%b", "%acc"),
                 "  continue %v : tile<16xf32>",
                 "  }",
                 store("%r", "yv"),
@@ -120,8 +125,7 @@ def nested(first: str, condition: str) -> str:
                 "  %s = for %q in (%k to %n, step %c1) : tile<i32> iter_values(%in = %acc) -> (tile<16xf32>) {",
                 "  %b = addf %in, %a : tile<16xf32>",
                 f"  %c = {condition}",
-                "  %v = if %c -> (tile<16xf32>) {\n  yield %b : tile<16xf32>\n  } else {\n"
-                "  yield %in : tile<16xf32>\n  }",
+                chosen("%b", "%in"),
                 "  continue %v : tile<16xf32>\n  }",
                 "  continue %s : tile<16xf32>\n  }",
                 store("%r", "yv"),
@@ -149,8 +153,7 @@ def remainder(divisor: int, operand: str = "%bx") -> str:
                 f"  %m = remi {operand}, %d signed : tile<i32>",
                 "  %c = cmpi greater_than_or_equal %m, %zero, signed : tile<i32> -> tile<i1>",
                 "  %b = addf %a, %a : tile<16xf32>",
-                "  %v = if %c -> (tile<16xf32>) {\n  yield %b : tile<16xf32>\n  } else {\n"
-                "  yield %a : tile<16xf32>\n  }",
+                chosen("%b", "%a"),
                 store("%v", "yv"),
             )
         )
