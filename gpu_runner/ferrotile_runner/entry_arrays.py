@@ -15,6 +15,12 @@ def written_names(entry: Entry, signature: Signature) -> frozenset[str]:
     return _names(entry, signature, found.written | found.updated)
 
 
+def read_names(entry: Entry, signature: Signature) -> frozenset[str]:
+    """The arrays whose contents an original's entry may look at."""
+    found = origins(entry)
+    return _names(entry, signature, found.loaded | found.updated)
+
+
 def updated_names(entry: Entry, signature: Signature) -> frozenset[str]:
     """The arrays that an original's entry may update by atomics."""
     return _names(entry, signature, origins(entry).updated)

@@ -1,6 +1,7 @@
 """Child processes under supervision: a time limit, death with the parent, a bounded record of stderr.
 
-A child that crashes, hangs or is killed gives a `ProcessError`; it never takes the caller with it.
+A child that crashes, hangs or is killed gives a `ProcessError`; it never takes the caller with it. Nothing but the
+standard library is needed: `worker.py` runs where ferrotile is not installed.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import IO
-
-from msgspec import Struct, field
+from types import MappingProxyType
+from typing import IO, NamedTuple
 
 from ferrotile_runner.workers import guard
 
@@ -58,17 +58,17 @@ class RpcError(Exception):
         self.data = data
 
 
-class Command(Struct, frozen=True):
+class Command(NamedTuple):
     """A program and its arguments; `environment` is laid over this process's own; `memory` in bytes, 0 = no
     limit."""
 
     arguments: tuple[str, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = MappingProxyType({})
     directory: Path | None = None
     memory: int = MEMORY_BYTES
 
 
-class Completed(Struct, frozen=True):
+class Completed(NamedTuple):
     returncode: int
     stdout: bytes
     stderr: str
@@ -156,14 +156,16 @@ def run(
     command: Command,
     seconds: float,
     *,
+    stdin: Path | None = None,
     on_stderr: Callable[[str], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Completed:
-    """Runs a program to its end. Any exit status is a result; only a missing program, time and `cancel` raise
-    `ProcessError`. `on_stderr` gets each line, on another thread."""
+    """Runs a program to its end, with the file `stdin` as its input. Any exit status is a result; only a missing
+    program, time and `cancel` raise `ProcessError`. `on_stderr` gets each line, on another thread."""
     _require_program(command)
     scratch = _Scratch()
-    process = _popen(command, subprocess.DEVNULL, scratch)
+    with open(os.devnull if stdin is None else stdin, "rb") as given:
+        process = _popen(command, given.fileno(), scratch)
     assert process.stdout is not None and process.stderr is not None
     tail = _Tail(process.stderr, STDERR_BYTES, on_stderr)
     output: list[bytes] = []

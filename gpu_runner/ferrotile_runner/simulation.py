@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from ferrotile_runner.assumed_grid import assumed_grid
 from ferrotile_runner.compare import Difference, Prints, compare, tolerance
 from ferrotile_runner.entry_arrays import tile_extents, updated_names
+from ferrotile_runner.entry_hints import hints_of
 from ferrotile_runner.fitting import Fitter
 from ferrotile_runner.inputs import Case, cases, describe
 from ferrotile_runner.launch_facts import facts_of
@@ -28,14 +29,17 @@ from ferrotile_runner.launch_grid import rust_grid
 from ferrotile_runner.launch_words import words_of
 from ferrotile_runner.parameter_words import python_words, rust_words
 from ferrotile_runner.tileir.interpreter import (
+    SHUFFLED,
     Finding,
     FindingKind,
     Order,
     OutOfTime,
+    Program,
     RunResult,
     UndefinedBehaviour,
     Unsupported,
     Word,
+    prepare,
     run,
 )
 from ferrotile_runner.tileir.interpreter.elements import Array, is_float
@@ -44,12 +48,15 @@ from ferrotile_runner.tileir.model import Entry, walk
 MORE_SEEDS = (-1, -2, 5, 6, 7, 8)
 """Fillings of undetermined lanes with which the original is run again before a difference counts; the first two are
 zero, which the translation often has there. Even ones combine the identities of reductions."""
-
+ORDERS = (SHUFFLED + 1, SHUFFLED + 2, SHUFFLED + 3)
+MORE_ORDERS = tuple(range(SHUFFLED + 4, SHUFFLED + 12))
+"""Other orders of the original's reductions, for hard values, of which these show most; the latter before a difference
+counts."""
 
 LEAST_SECONDS = 1.0
 """What a tentative launch may take."""
 
-FAILURES = (FindingKind.ASSERT, FindingKind.OUTSIDE, FindingKind.LOOP)
+FAILURES = (FindingKind.ASSERT, FindingKind.OUTSIDE, FindingKind.LOOP, FindingKind.ASSUME)
 """What a translation must not do where the original does not: `LOOP` is a step that is not positive."""
 
 
@@ -79,18 +86,36 @@ class Simulation(Struct, frozen=True):
     verdict: Verdict
     text: str
     noticed: tuple[Noticed, ...] = ()
+    values: tuple[str, str] = ("", "")
+    """The worst element that differs: as the original has it, and the translation."""
 
 
 Execute = Callable[..., RunResult]
-"""How an entry is run: `interpreter.run`, or what answers as it would."""
+"""How an entry is run: as by `interpreter.run`, or by what answers as it would."""
+
+
+class Prepared:
+    """Runs entries, each of which is prepared once."""
+
+    def __init__(self) -> None:
+        self._programs: dict[int, Program] = {}
+
+    def __call__(
+        self, entry: Entry, words: Sequence[Word], grid: Sequence[int], *, seed: int, order: Order, seconds: float
+    ) -> RunResult:
+        program = self._programs.get(id(entry))
+        if program is None or program.entry is not entry:
+            program = self._programs[id(entry)] = prepare(entry)
+        return run(program, words, grid, seed=seed, order=order, seconds=seconds)
 
 
 class _Differs(Exception):
-    """The translation does something else than the original; `text_line` of an access or assert that shows it."""
+    """The translation does something else than the original; `text_line` of an access or assert that shows it, or both
+    `values` of an element."""
 
-    def __init__(self, message: str, text_line: int = 0) -> None:
+    def __init__(self, message: str, text_line: int = 0, values: tuple[str, str] = ("", "")) -> None:
         super().__init__(message)
-        self.text_line = text_line
+        self.text_line, self.values = text_line, values
 
 
 class _Clock(Struct):
@@ -127,6 +152,10 @@ class _Sides(Struct, frozen=True):
     rust: RustEntry
     clock: _Clock
     execute: Execute
+    summed: frozenset[str]
+    """Arrays that atomics of the original may update."""
+    shuffles: bool
+    """Whether the order of reductions, and of nothing else that is summed, is not the same on both sides."""
     notes: dict[str, None] = field(default_factory=dict)
     noticed: dict[tuple[str, FindingKind, int], Noticed] = field(default_factory=dict)
 
@@ -159,17 +188,19 @@ def simulate(
     seconds: float,
     *,
     launches: Iterable[Case] | None = None,
-    execute: Execute = run,
+    execute: Execute | None = None,
     seed: int = 0,
 ) -> Simulation:
     """Compares both sides on `launches`, by default those that `inputs.cases` makes from `seed`, for which the grid
     must be known, within `seconds`."""
-    sides = _Sides(original, translation, signature, rust, _Clock.of(seconds), execute)
+    shuffles = _reductions(original, ("scan", "mmaf")) == _reductions(translation, ("scan", "mmaf"))
+    summed = updated_names(original, signature)
+    execute = execute or Prepared()
+    sides = _Sides(original, translation, signature, rust, _Clock.of(seconds), execute, summed, shuffles)
     grids = assumed_grid(original, signature, rust)
     if launches is None:
-        launches = cases(
-            signature, rust.hypotheses, tile_extents(original, signature), seed, grids, not has_loops(original)
-        )
+        tiles, hints = tile_extents(original, signature), hints_of(original, signature)
+        launches = cases(signature, rust.hypotheses, tiles, seed, grids, True, hints)
     fitter = Fitter(signature, rust.hypotheses, grids)
     agreed: list[str] = []
     undefined: list[str] = []
@@ -211,7 +242,8 @@ def simulate(
     except _Differs as difference:
         if difference.text_line:
             sides.notice("translation", FindingKind.OUTSIDE, str(difference), difference.text_line)
-        return Simulation(Verdict.DIFFERS, f"{difference} ({place})", tuple(sides.noticed.values()))
+        seen = tuple(sides.noticed.values())
+        return Simulation(Verdict.DIFFERS, f"{difference} ({place})", seen, difference.values)
     if not agreed:
         why = f"the original is undefined for {'; '.join(undefined)}" if undefined else "no launch fits the hypotheses"
         return Simulation(Verdict.UNDECIDED, why, tuple(sides.noticed.values()))
@@ -233,23 +265,27 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
     `first`: what it does in the first of two orders."""
     aside = bool(case.against) or case.tentative
     depth = reduction_depth(sides.original, sides.translation, case)
-    if case.tentative and depth is not None:  # hard values show the order of a sum more than anything else
+    shuffled = case.tentative and depth is not None
+    if shuffled and not sides.shuffles:  # hard values show the order of a sum more than anything else
         return None
     python = words_of(python_words(sides.signature), case)
     try:
         again = () if first.repeatable else ((2, Order.FORWARD), (1, Order.REVERSED))
         others = [sides.run(sides.original, python, case.grid, seed, order) for seed, order in again]
+        others += [sides.run(sides.original, python, case.grid, s, Order.FORWARD) for s in ORDERS if shuffled]
     except UndefinedBehaviour as error:
         if not aside:
             sides.undefined(str(error), error.text_line)
         return None
     for finding in () if aside else first.findings:
+        if finding.kind is FindingKind.ASSUME:
+            continue
         sides.notice("original", finding.kind, finding.text, finding.text_line)
     exact = True
     grid = rust_grid(sides.rust.parameters, {name: a.shape for name, a in case.arrays.items()}, case.grid)
     words = words_of(rust_words(sides.rust), case)
-    summed = updated_names(sides.original, sides.signature)
     checked = _failures(first, FindingKind.ASSERT)
+    failures = [kind for kind in FAILURES if kind is not FindingKind.ASSUME or not _failures(first, kind)]
     prints = Prints(first.printed, tuple(o.printed for o in others), grid == case.grid, depth is None)
     more: list[RunResult] = []
     for seed, order in ((3, Order.FORWARD), (4, Order.REVERSED)):
@@ -257,7 +293,7 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
             result = sides.run(sides.translation, words, grid, seed, order)
         except UndefinedBehaviour as error:
             raise _Differs(f"the translation leaves its array, {error}", error.text_line) from error
-        failed = _failures(result, *FAILURES)
+        failed = _failures(result, *failures)
         if failed and not checked:
             raise _Differs(f"{failed[0].text} in the translation only", failed[0].text_line)
         if checked and not failed:
@@ -270,22 +306,25 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
         for name, expected in first.arrays.items():
             if name not in result.arrays:
                 continue
-            fixed = _determined(expected, [o.arrays[name] for o in others])
-            rounded = ~fixed & (_near(expected, [o.arrays[name] for o in others]) if name in summed else False)
+            fixed = determined(expected, [o.arrays[name] for o in others])
+            rounded = ~fixed & (near(expected, [o.arrays[name] for o in others]) if name in sides.summed else False)
             _note_gaps(name, case.arrays[name].size, first.written[name], fixed | rounded, place, sides.notes)
             actual = result.arrays[name].reshape(expected.shape)
             difference = _worse(
-                _difference(expected, actual, fixed, depth), _difference(expected, actual, rounded, TERMS)
+                _difference(expected, actual, fixed, depth, shuffled), _difference(expected, actual, rounded, TERMS)
             )
             if not difference.equal:
                 # Two fillings may make the same of a lane, above all where a softmax picks one of few rows.
-                more = more or [sides.run(sides.original, python, case.grid, s, Order.FORWARD) for s in MORE_SEEDS]
-                fixed &= _determined(expected, [o.arrays[name] for o in more])
-                rounded &= _near(expected, [o.arrays[name] for o in more])
+                seeds = MORE_SEEDS + MORE_ORDERS if shuffled else MORE_SEEDS
+                more = more or [sides.run(sides.original, python, case.grid, s, Order.FORWARD) for s in seeds]
+                fixed &= determined(expected, [o.arrays[name] for o in more])
+                rounded &= near(expected, [o.arrays[name] for o in more])
                 summing = _difference(expected, actual, rounded, TERMS)
-                difference = _worse(_difference(expected, actual, fixed, depth), summing)
+                difference = _worse(_difference(expected, actual, fixed, depth, shuffled), summing)
             if not difference.equal:
-                raise _Differs(f"{name}{difference}")
+                element = f"{name}{difference.place}"
+                values = (f"{element} = {difference.expected}", f"{element} = {difference.actual}")
+                raise _Differs(f"{name}{difference}", values=values)
             exact &= difference.bit_equal
         if result.repeatable:
             break
@@ -311,7 +350,8 @@ def _note_gaps(name: str, size: int, written: Array, fixed: Array, place: str, n
         notes[f"{name}: {loose} of {fixed.size} elements are not determined by the original ({place})"] = None
 
 
-def _determined(expected: Array, others: Sequence[Array]) -> Array:
+def determined(expected: Array, others: Sequence[Array]) -> Array:
+    """The elements that are the same bits, or NaN, in all runs."""
     fixed: Array = np.ones(expected.shape, np.bool_)
     bits = np.dtype(f"u{expected.dtype.itemsize}")
     for other in others:
@@ -325,7 +365,7 @@ TERMS = 4096
 """How many terms an element that atomics add to may have, for the tolerance of their order."""
 
 
-def _near(expected: Array, others: Sequence[Array]) -> Array:
+def near(expected: Array, others: Sequence[Array]) -> Array:
     """The elements that the order of the blocks changes by no more than the rounding of a sum."""
     near: Array = np.full(expected.shape, is_float(expected.dtype))
     if is_float(expected.dtype):
@@ -341,21 +381,23 @@ def _worse(one: Difference, other: Difference) -> Difference:
     return one if not one.equal or (other.equal and not one.bit_equal) else other
 
 
-def _difference(expected: Array, actual: Array, fixed: Array, depth: int | None) -> Difference:
-    return compare(expected, np.where(fixed, actual, expected).astype(expected.dtype), depth)
+def _difference(
+    expected: Array, actual: Array, fixed: Array, depth: int | None, own: bool = False
+) -> Difference:
+    return compare(expected, np.where(fixed, actual, expected).astype(expected.dtype), depth, own)
 
 
 def reduction_depth(original: Entry, translation: Entry, case: Case) -> int | None:
     """None when both sides reduce in the same shapes, so that bits must be equal; else how many values a
     result may sum."""
-
-    def reductions(entry: Entry) -> list[str]:
-        return sorted(
-            f"{op.name} {op.attributes.get('dim')} {[getattr(v.type, 'shape', ()) for v in op.operands]}"
-            for op in walk(entry.body)
-            if op.name in ("reduce", "scan", "mmaf")
-        )
-
-    if reductions(original) == reductions(translation):
+    if _reductions(original) == _reductions(translation):
         return None
     return max((math.prod(a.shape) for a in case.arrays.values()), default=1)
+
+
+def _reductions(entry: Entry, names: Sequence[str] = ("reduce", "scan", "mmaf")) -> list[str]:
+    return sorted(
+        f"{op.name} {op.attributes.get('dim')} {[getattr(v.type, 'shape', ()) for v in op.operands]}"
+        for op in walk(entry.body)
+        if op.name in names
+    )

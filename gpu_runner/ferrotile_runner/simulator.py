@@ -6,7 +6,7 @@ import base64
 import pickle
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ferrotile.signatures.model import Signature
@@ -14,10 +14,12 @@ from ferrotile.translation import Entry
 from msgspec import Struct
 
 from ferrotile_runner import json_values as read
+from ferrotile_runner.host import LaunchCheck
 from ferrotile_runner.import_roots import import_roots
 from ferrotile_runner.input_error import InputError
 from ferrotile_runner.process import Command, Ending, JsonProcess, ProcessError, RpcError
 from ferrotile_runner.workers import simulator as worker
+from ferrotile_runner.workers.bundle_format import BundleLaunch
 
 MEMORY_BYTES = 8 << 30
 SECONDS = 120.0
@@ -48,16 +50,33 @@ class Noticed(Struct, frozen=True):
 
 
 class Simulated(Struct, frozen=True):
-    """The worker's verdict, one of `simulation.Verdict`, its reasons, and what it noticed."""
+    """The worker's verdict, one of `simulation.Verdict`, its reasons, what it noticed, and the element that differs."""
 
     verdict: str
     text: str
     noticed: tuple[Noticed, ...] = ()
+    values: tuple[str, str] = ("", "")
 
 
 def _noticed(parts: Sequence[object]) -> Noticed:
     side, text, line = parts
     return Noticed(read.text(side), read.text(text), read.integer(line))
+
+
+def _pickled(value: object) -> str:
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def _sides(
+    original: TileIr, translation: TileIr, signature: Signature, entry: Entry, seconds: float, seed: int
+) -> dict[str, object]:
+    return {
+        "original": {"text": original.text, "entry": original.entry},
+        "translation": {"text": translation.text, "entry": translation.entry},
+        "subject": _pickled((signature, entry)),
+        "seconds": seconds,
+        "seed": seed,
+    }
 
 
 class Simulator:
@@ -89,16 +108,41 @@ class Simulator:
         files that do not fit the signature and the launch facts, `ProcessError` for a time-out, a crash, too little
         memory or a cancel, after each of which the next call starts a new process; `SimulatorFault` where the
         simulator is wrong."""
-        params = {
-            "original": {"text": original.text, "entry": original.entry},
-            "translation": {"text": translation.text, "entry": translation.entry},
-            "subject": base64.b64encode(pickle.dumps((signature, entry))).decode(),
-            "seconds": seconds,
-            "seed": seed,
-            "inputs": [str(path) for path in inputs],
-        }
+        params = _sides(original, translation, signature, entry, seconds, seed)
+        result = self._call("simulate", params | {"inputs": [str(path) for path in inputs]}, seconds, cancel)
+        noticed = tuple(_noticed(read.items(one)) for one in read.items(result["noticed"]))
+        original_value, translated_value = map(read.text, read.items(result["values"]))
+        values = (original_value, translated_value)
+        return Simulated(read.text(result["verdict"]), read.text(result["text"]), noticed, values)
+
+    def prepare(
+        self,
+        original: TileIr,
+        translation: TileIr,
+        signature: Signature,
+        entry: Entry,
+        checks: Sequence[LaunchCheck],
+        folder: Path,
+        prefix: str,
+        *,
+        timed: bool = True,
+        seconds: float = SECONDS,
+        seed: int = 0,
+        cancel: threading.Event | None = None,
+    ) -> tuple[tuple[BundleLaunch, ...], tuple[str, ...]]:
+        """Launches for a GPU, without cubins, and what was left out and why. The data of their arrays are files in
+        `folder` whose names begin with `prefix`. `timed`: one large launch too. Raises as `simulate` does."""
+        params = _sides(original, translation, signature, entry, seconds, seed)
+        params |= {"checks": _pickled(tuple(checks)), "folder": str(folder), "prefix": prefix, "timed": timed}
+        result = self._call("prepare", params, seconds, cancel)
+        launches: tuple[BundleLaunch, ...] = pickle.loads(read.binary(result["launches"]))
+        return launches, tuple(map(read.text, read.items(result["left_out"])))
+
+    def _call(
+        self, method: str, params: Mapping[str, object], seconds: float, cancel: threading.Event | None
+    ) -> Mapping[str, object]:
         try:
-            result = self._process.call("simulate", params, seconds + GRACE_SECONDS, cancel)
+            return self._process.call(method, params, seconds + GRACE_SECONDS, cancel)
         except RpcError as error:
             if error.code == worker.BAD_INPUTS:
                 raise InputError(error.message) from None
@@ -107,8 +151,6 @@ class Simulator:
                 limit = f"simulation: more than the {self._memory / 2**30:.3g} GiB that it may use"
                 raise ProcessError(Ending.CRASHED, limit) from None
             raise SimulatorFault(error.message) from None
-        noticed = tuple(_noticed(read.items(one)) for one in read.items(result["noticed"]))
-        return Simulated(read.text(result["verdict"]), read.text(result["text"]), noticed)
 
     @property
     def pid(self) -> int | None:

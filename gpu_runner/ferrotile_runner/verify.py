@@ -18,20 +18,22 @@ from msgspec.structs import replace
 from ferrotile_runner.process import ProcessError
 from ferrotile_runner.report import KernelReport, Rung, RungResult, RungStatus, kernel_report
 from ferrotile_runner.rungs.assembled import assembled
+from ferrotile_runner.rungs.matched import matched
 from ferrotile_runner.rungs.proved import proved
 from ferrotile_runner.rungs.simulated import simulated
-from ferrotile_runner.rungs.subject import Outcome, RungSkipped, Subject, attempt, instance_text
+from ferrotile_runner.rungs.subject import Outcome, Reached, RungSkipped, Subject, attempt, instance_text
 from ferrotile_runner.rungs.translated import translated
 from ferrotile_runner.rungs.type_checked import type_checked
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import Toolchain
 
-CLIMBED: Mapping[Rung, Callable[[Session, Subject], str]] = MappingProxyType(
+CLIMBED: Mapping[Rung, Callable[[Session, Subject], str | Reached]] = MappingProxyType(
     {
         Rung.TYPE_CHECKED: type_checked,
         Rung.ASSEMBLED: assembled,
         Rung.PROVED: proved,
         Rung.SIMULATED: simulated,
+        Rung.MATCHED: matched,
     }
 )
 """The rungs that need tools, in order. None depends on another: each is tried."""
@@ -90,9 +92,7 @@ def _climb(
 ) -> Outcome:
     if below[Rung.TRANSLATED].status is not RungStatus.PASSED:
         return Outcome(RungResult(RungStatus.SKIPPED, "not translated"))
-    climb = CLIMBED.get(rung)
-    if climb is None:
-        return Outcome(RungResult(RungStatus.SKIPPED, "running on a GPU is not part of `verify` yet"))
+    climb = CLIMBED[rung]
     progress(f"{subject.kernel.name}: {rung.value}")
     return attempt(lambda: climb(session, subject), subject)
 

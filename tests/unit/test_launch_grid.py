@@ -1,17 +1,9 @@
-"""Grids of translated kernels, and what a launch plan does with arrays that are updated in place."""
+"""Grids of translated kernels."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-from ferrotile.syntax.document import Document
-from ferrotile.translate import translate_document
 from ferrotile.translation import RustParameter
 from ferrotile_runner.launch_grid import grid_owner, merged, rust_grid
-from ferrotile_runner.launch_plan import roles
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 READ = RustParameter("x", "tensor", 2, (-1, 1))
 TILED = RustParameter("y", "tensor_mut", 2, (-1, 1), (64, 128))
@@ -37,16 +29,3 @@ def test_leading_axes_merge_where_the_translation_has_fewer() -> None:
     assert merged((2, 3, 5, 7), 3) == (6, 5, 7)
     assert merged((2, 3), 2) == (2, 3)
     assert rust_grid((TILED,), {"y": (2, 40, 129)}, (1,)) == (2, 2, 1), "80 rows in tiles of 64"
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("softmax", {"x": "in", "y": "out"}),
-        ("adamw", {"p": "inout", "g": "in", "m": "inout", "v": "inout"}),
-    ],
-)
-def test_arrays_that_are_loaded_and_stored_are_updated_in_place(name: str, expected: dict[str, str]) -> None:
-    (kernel,) = translate_document(Document((EXAMPLES / f"{name}.py").read_text())).kernels
-    assert kernel.program is not None
-    assert roles(kernel.program) == expected

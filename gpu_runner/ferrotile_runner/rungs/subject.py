@@ -44,6 +44,13 @@ class Outcome(Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+class Reached(Struct, frozen=True):
+    """What a rung that was reached says; `time_ratio` as in `RungResult`."""
+
+    detail: str
+    time_ratio: float | None = None
+
+
 class RungFailure(Exception):
     """A rung was tried and not reached, for a reason that has a place in the Python."""
 
@@ -72,7 +79,7 @@ _ENDINGS = {
 }
 
 
-def attempt(rung: Callable[[], str], subject: Subject) -> Outcome:
+def attempt(rung: Callable[[], str | Reached], subject: Subject) -> Outcome:
     """Runs a rung, which answers with its detail, and makes every way of failing a result."""
     start = time.perf_counter()
 
@@ -82,7 +89,10 @@ def attempt(rung: Callable[[], str], subject: Subject) -> Outcome:
     if subject.cancel.is_set():
         return Outcome(RungResult(RungStatus.SKIPPED, "cancelled"))
     try:
-        return Outcome(result(RungStatus.PASSED, rung()))
+        reached = rung()
+        if isinstance(reached, str):
+            return Outcome(result(RungStatus.PASSED, reached))
+        return Outcome(replace(result(RungStatus.PASSED, reached.detail), time_ratio=reached.time_ratio))
     except RungSkipped as skipped:
         broken = isinstance(skipped, ToolMissing | BadInputs)
         return Outcome(RungResult(RungStatus.SKIPPED, str(skipped), broken=broken))

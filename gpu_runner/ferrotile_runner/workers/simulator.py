@@ -6,6 +6,10 @@ noticed, ms}, where `noticed` holds [side, text, line of the disassembly]. The t
 is the base64 of a pickled (Signature, Entry of the Rust), made by the parent. Arrays are made here from `seed`, or read
 here from the files `inputs` (none: made). They never travel. Running out of memory is an error answer, unless the
 system is faster; so are inputs that do not fit.
+
+`prepare` {original, translation, subject, seconds, seed, checks, folder, prefix, timed} -> {launches, left_out}:
+launches for a GPU (`gpu/preparing.py`), their arrays written into `folder`; `checks` is the base64 of pickled launch checks,
+`launches` that of what is prepared.
 """
 
 from __future__ import annotations
@@ -54,7 +58,26 @@ def simulate(params: Mapping[str, object]) -> dict[str, object]:
     found = run(original, translation, signature, rust, seconds, launches=given or None, seed=seed)
     ms = (time.perf_counter() - started) * 1e3
     noticed = [[one.side, one.text, one.text_line] for one in found.noticed]
-    return {"verdict": found.verdict.value, "text": found.text, "noticed": noticed, "ms": ms}
+    values = list(found.values)
+    return {"verdict": found.verdict.value, "text": found.text, "noticed": noticed, "values": values, "ms": ms}
+
+
+def prepare(params: Mapping[str, object]) -> dict[str, object]:
+    from ferrotile_runner.gpu.preparing import Both
+    from ferrotile_runner.gpu.preparing import prepare as run
+
+    signature, rust = pickle.loads(base64.b64decode(str(params["subject"])))
+    checks = pickle.loads(base64.b64decode(str(params["checks"])))
+    seconds, seed = params["seconds"], params["seed"]
+    assert isinstance(seconds, int | float) and isinstance(seed, int)
+    original, translation = entry_of(params["original"]), entry_of(params["translation"])
+    both = Both(original, translation, signature, rust, checks, str(params["prefix"]))
+    found = run(both, seconds, seed, Path(str(params["folder"])), timed=bool(params["timed"]))
+    launches = base64.b64encode(pickle.dumps(tuple(found.launches))).decode()
+    return {"launches": launches, "left_out": found.left_out}
+
+
+METHODS = {"simulate": simulate, "prepare": prepare}
 
 
 def answer(request: Mapping[str, object]) -> dict[str, object]:
@@ -63,8 +86,8 @@ def answer(request: Mapping[str, object]) -> dict[str, object]:
     from ferrotile_runner.input_error import InputError
 
     try:
-        assert request.get("method") == "simulate" and isinstance(params, dict)
-        reply["result"] = simulate(params)
+        assert isinstance(params, dict)
+        reply["result"] = METHODS[str(request.get("method"))](params)
     except InputError as error:
         reply["error"] = {"code": BAD_INPUTS, "message": str(error)}
     except MemoryError:

@@ -24,7 +24,9 @@ class Arguments(Struct, frozen=True):
     unsafe: str = "proved"
     checks: str = "free"
     rungs: tuple[str, ...] = ()
-    backend: str = "simulate"
+    backend: str = "auto"
+    host: str = ""
+    timed: bool = True
     jobs: int = 0
     seconds: float = 0.0
     fresh: bool = False
@@ -112,10 +114,23 @@ def build_parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run a kernel and its translation on the same inputs")
     run.add_argument("paths", nargs=1, metavar="FILE[::KERNEL]")
-    run.add_argument("--backend", choices=("simulate",), default="simulate")
+    run.add_argument(
+        "--backend",
+        choices=("auto", "cuda", "simulate"),
+        default="auto",
+        help="auto (default): a GPU where one can be used, else the simulator",
+    )
+    run.add_argument("--on", dest="host", default="", metavar="HOST", help="run on the GPU of this host, through `ssh`")
     run.add_argument("--format", choices=("text", "json"), default="text")
     _input_options(run)
     _translation_options(run)
+
+    bundle = commands.add_parser("bundle", help="compile here, to run where a GPU is: `python BUNDLE.zip`")
+    bundle.add_argument("paths", nargs="+", metavar="PATH[::KERNEL]")
+    bundle.add_argument("-o", "--output", metavar="FILE.zip", required=True, help="write the bundle here")
+    bundle.add_argument("--seed", type=_natural, default=0, metavar="N", help="of the inputs that are made (default 0)")
+    bundle.add_argument("--no-time", dest="timed", action="store_false", help="no large launches for the clock")
+    _translation_options(bundle)
 
     coverage = commands.add_parser("coverage", help="how many kernels get how far, and why not further")
     coverage.add_argument("paths", nargs="+", metavar="PATH")

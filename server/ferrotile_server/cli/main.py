@@ -33,6 +33,10 @@ def run_command(arguments: Arguments) -> int:
             from ferrotile_server.cli import run
 
             return run.run(arguments)
+        case "bundle":
+            from ferrotile_server.cli import bundle
+
+            return bundle.run(arguments)
         case "coverage":
             from ferrotile_server.cli import coverage
 

@@ -123,6 +123,7 @@ _ROWS = (
         "A rung was skipped",
         "Run `ferrotile setup`, or `ferrotile doctor` to see what is missing.",
     ),
+    Entry("FT507", _E, "Runs differ on the GPU", "Do not use this translation; report it with the shown launch."),
     # ferrotile
     Entry("FT900", _E, "Internal error", "Report it with the kernel; the rest of the file is not affected."),
 )

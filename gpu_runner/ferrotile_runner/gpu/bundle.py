@@ -1,0 +1,235 @@
+"""Makes bundles: kernels compiled for a GPU that need not be here, with launches and what the interpreter expects."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import zipfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ferrotile.frontends.cutile.discover import find_kernels
+from ferrotile.signatures.model import ArrayArgument, Signature
+from ferrotile.syntax.document import Document
+from ferrotile.syntax.module import Module, parse_module
+from ferrotile.translation import KernelTranslation
+from msgspec import Struct
+
+from ferrotile_runner.compile_error import CompileError
+from ferrotile_runner.gpu.specialization import specialization
+from ferrotile_runner.host import BYTECODE_VERSION, Specialization
+from ferrotile_runner.process import ProcessError
+from ferrotile_runner.report import signature_text
+from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject, ToolMissing
+from ferrotile_runner.session import Session
+from ferrotile_runner.simulator import SimulatorFault
+from ferrotile_runner.slice import slice_source
+from ferrotile_runner.workers.bundle_format import (
+    MANIFEST,
+    BundleKernel,
+    BundleLaunch,
+    Manifest,
+    to_json,
+)
+
+PREPARE_SECONDS = 60.0
+"""For what the interpreter does with the launches of one kernel."""
+
+STANDALONE = (
+    "__init__.py",
+    "json_values.py",
+    "process.py",
+    "worker.py",
+    "workers/__init__.py",
+    "workers/array_verdict.py",
+    "workers/bundle_format.py",
+    "workers/element_bits.py",
+    "workers/gpu.py",
+    "workers/gpu_device.py",
+    "workers/gpu_launches.py",
+    "workers/gpu_requests.py",
+    "workers/guard.py",
+)
+"""What a bundle needs to run itself."""
+
+MAIN = '''"""Runs this bundle on the GPU of this machine. Needs a driver, NumPy and `cuda-bindings`."""
+
+import sys
+import tempfile
+import zipfile
+
+if __name__ == "__main__":
+    bundle = sys.argv[0]
+    with tempfile.TemporaryDirectory(prefix="ferrotile-") as folder:
+        with zipfile.ZipFile(bundle) as archive:
+            archive.extractall(folder, [name for name in archive.namelist() if name.startswith("ferrotile_runner/")])
+        sys.path[:0] = [folder]
+        from ferrotile_runner.worker import main
+
+        code = main([bundle, *sys.argv[1:]])
+    sys.exit(code)
+'''
+
+
+class NotBundled(Exception):
+    """A kernel has no launches to run on a GPU; the message says why."""
+
+
+class Asked(Struct, frozen=True):
+    """What kernels are bundled for. `timed`: with a large launch, for the clock."""
+
+    target: str
+    timed: bool = True
+    seed: int = 0
+
+
+class BundleWriter:
+    """Adds kernels to a bundle. At the end of a `with` block without an exception the bundle is written, whole."""
+
+    def __init__(self, path: Path, asked: Asked, session: Session) -> None:
+        self._path, self._asked, self._session = path, asked, session
+        self._kernels: list[BundleKernel] = []
+        self._scratch = tempfile.TemporaryDirectory(prefix="ferrotile-")
+        self._folder = Path(self._scratch.name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._write()
+        finally:
+            self._scratch.cleanup()
+
+    @property
+    def manifest(self) -> Manifest:
+        return Manifest(self._asked.target, BYTECODE_VERSION, tuple(self._kernels))
+
+    def add(
+        self,
+        document: Document,
+        module: Module | None,
+        kernel: KernelTranslation,
+        file: str,
+        cancel: threading.Event | None = None,
+    ) -> BundleKernel:
+        """Compiles both sides of a kernel and prepares its launches. Raises NotBundled, and ToolMissing without
+        compilers."""
+        module = parse_module(document) if module is None else module
+        named = (f for f in find_kernels(module) if f.name == kernel.name and f.name_span == kernel.name_span)
+        function = next(named, module.function(kernel.name))
+        return self.add_subject(
+            Subject(document, module, function, kernel, self._asked.target, cancel or threading.Event()), file
+        )
+
+    def add_subject(self, subject: Subject, file: str = "") -> BundleKernel:
+        """As `add`."""
+        try:
+            made = self._kernel(subject, file)
+        except ToolMissing:
+            raise
+        except (RungFailure, RungSkipped, ProcessError, CompileError, SimulatorFault) as error:
+            raise NotBundled(str(error)) from error
+        self._kernels.append(made)
+        return made
+
+    def _kernel(self, subject: Subject, file: str) -> BundleKernel:
+        kernel, session, number = subject.kernel, self._session, len(self._kernels)
+        signature, entry = kernel.signature, kernel.entry
+        if signature is None or entry is None or kernel.rust is None:
+            raise NotBundled("it is not translated")
+        original, translation = session.python_code(subject), session.rust_code(subject)
+        compiled = session.compile_rust(subject)
+        if compiled.target != self._asked.target:
+            raise NotBundled(f"it needs {compiled.target}: {compiled.needs}")
+        launches, left_out = session.simulator().prepare(
+            original.tile_ir,
+            translation.tile_ir,
+            signature,
+            entry,
+            compiled.launch_checks,
+            self._folder,
+            f"data/{number}",
+            timed=self._asked.timed,
+            seconds=PREPARE_SECONDS,
+            seed=self._asked.seed,
+            cancel=subject.cancel,
+        )
+        if not launches:
+            raise NotBundled("; ".join(left_out) or "no launch fits its signature")
+        host, target = session.host(), self._asked.target
+        plain = any(not launch.timed for launch in launches)
+        base = f"cubins/{number}"
+        if plain:
+            self._keep(f"{base}.original.cubin", host.assemble(original.bytecode, target, cancel=subject.cancel))
+            self._keep(f"{base}.translation.cubin", host.assemble(compiled.bytecode, target, cancel=subject.cancel))
+        for launch in launches:
+            if launch.timed:
+                self._specialised(subject, signature, launch, base)
+        symbols = kernel.name, f"{entry.name}_entry"
+        done = tuple(_with_cubins(launch, base, *symbols) for launch in launches)
+        return BundleKernel(file, kernel.name, signature_text(signature), done, left_out)
+
+    def _specialised(self, subject: Subject, signature: Signature, launch: BundleLaunch, base: str) -> None:
+        """Both sides as their dispatchers would compile them for the large launch."""
+        kernel, entry = subject.kernel, subject.kernel.entry
+        assert entry is not None and kernel.rust is not None and subject.function is not None
+        extents = {array.name: array.shape for array in launch.arrays}
+        sizes = {
+            symbol: extent
+            for a in signature.arguments
+            if isinstance(a, ArrayArgument)
+            for symbol, extent in zip(a.extents, extents[a.name], strict=True)
+            if isinstance(symbol, str)
+        }
+        divisors = specialization(signature, sizes)
+        text = slice_source(subject.module, subject.function).text
+        target, cancel = self._asked.target, subject.cancel
+        original = self._session.python().cubin(
+            text, kernel.name, signature, target, specialization=divisors, cancel=cancel
+        )
+        known: dict[str, Specialization] = {}
+        for parameter in entry.parameters:
+            found = divisors.get(parameter.copy_of or parameter.name)
+            if found is not None and parameter.rank == len(found.shape_div):
+                known[parameter.rust or parameter.name] = found
+        strides = {p.rust or p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
+        names = (entry.module, entry.name, entry.generics)
+        compiled = self._session.host().compile(
+            kernel.rust, *names, strides, target, specialization=known, cancel=cancel
+        )
+        self._keep(f"{base}.original.timed.cubin", original.data)
+        cubin = self._session.host().assemble(compiled.bytecode, target, cancel=cancel)
+        self._keep(f"{base}.translation.timed.cubin", cubin)
+
+    def _keep(self, name: str, data: bytes) -> None:
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def _write(self) -> None:
+        partial = self._path.with_name(self._path.name + ".partial")
+        package = Path(__file__).parent.parent
+        try:
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr(MANIFEST, to_json(self.manifest))
+                archive.writestr("__main__.py", MAIN)
+                for name in STANDALONE:
+                    archive.write(package / name, f"ferrotile_runner/{name}")
+                for path in sorted(one for one in self._folder.rglob("*") if one.is_file()):
+                    archive.write(path, path.relative_to(self._folder).as_posix())
+            partial.replace(self._path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _with_cubins(launch: BundleLaunch, base: str, original: str, translation: str) -> BundleLaunch:
+    ending = ".timed.cubin" if launch.timed else ".cubin"
+    return launch._replace(
+        original=launch.original._replace(cubin=f"{base}.original{ending}", symbol=original),
+        translation=launch.translation._replace(cubin=f"{base}.translation{ending}", symbol=translation),
+    )

@@ -1,0 +1,72 @@
+"""Rung `matched`: original and translation make the same arrays on a GPU."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ferrotile_runner import json_values as read
+from ferrotile_runner.gpu.bundle import Asked, BundleWriter, NotBundled
+from ferrotile_runner.rungs.subject import Reached, RungFailure, RungSkipped, Subject, ToolMissing
+from ferrotile_runner.session import Session
+from ferrotile_runner.worker import GpuRunner, LaunchVerdict, NoGpu
+
+MOST_FAULTS = 3
+"""Launches that a failure tells of."""
+
+
+def matched(session: Session, subject: Subject) -> Reached:
+    """Says how many launches matched, and how the times compare. Raises ToolMissing without a usable GPU, RungFailure
+    where the sides differ, RungSkipped where the original itself fails, or no launch can be made."""
+    with tempfile.TemporaryDirectory(prefix="ferrotile-") as folder:
+        bundle = Path(folder) / "bundle.zip"
+        try:
+            with BundleWriter(bundle, Asked(subject.target, seed=session.inputs.seed), session) as writer:
+                writer.add_subject(subject)
+        except NotBundled as error:
+            raise RungSkipped(str(error)) from error
+        runner = GpuRunner(bundle, writer.manifest, seconds=session.inputs.seconds, cancel=subject.cancel)
+        try:
+            device = read.text(runner.device()["name"])
+            verdicts = list(runner.verdicts())
+        except NoGpu as error:
+            raise ToolMissing(f"{error.kind}: {error}") from error
+        finally:
+            runner.close()
+    return judged(subject, device, verdicts)
+
+
+def judged(subject: Subject, device: str, verdicts: Sequence[LaunchVerdict]) -> Reached:
+    """What the verdicts of a kernel's launches on a device come to. Raises as `matched` does."""
+    own = [one for one in verdicts if one.fault is not None and one.fault.step == "original"]
+    bad = [one for one in verdicts if not one.agrees and one not in own]
+    if bad:
+        raise RungFailure("FT507", "\n".join(map(words_of, bad[:MOST_FAULTS])), subject.kernel.name_span)
+    ran = [one for one in verdicts if one not in own]
+    lines = [f"left out, the original itself fails: {words_of(one)}" for one in own]
+    if not ran:
+        raise RungSkipped("\n".join(lines) or "no launch was made")
+    exact = all(one.bit_equal for one in ran)
+    equal = "bit-equal" if exact else "equal within the rounding of reductions"
+    lines.insert(0, f"{equal} on {len(ran)} launches on {device}")
+    times = [(one, one.time) for one in ran if one.time is not None]
+    ratio = None
+    for one, time in times:
+        ratio = read.number(time["ratio"])
+        low, high = map(read.number, read.items(time["quartiles"]))
+        ours, theirs = read.number(time["translation_ms"]), read.number(time["original_ms"])
+        lines.append(
+            f"{ratio:.3g} of the original's time ({low:.3g} .. {high:.3g}): {ours:.4g} ms against {theirs:.4g} ms, "
+            f"{one.launch}"
+        )
+    return Reached("\n".join(lines), ratio)
+
+
+def words_of(verdict: LaunchVerdict) -> str:
+    """Why a launch does not agree."""
+    if verdict.fault is not None:
+        return f"{verdict.fault.step}: {verdict.fault.kind}: {verdict.fault.words} ({verdict.launch})"
+    touched = [f"the {side} writes to {', '.join(names)}" for side, names in verdict.touched.items() if names]
+    unlike = [f"{name}: {one['words']}" for name, one in verdict.arrays.items() if not one["equal"]]
+    return f"{'; '.join((*touched, *unlike))} ({verdict.launch})"
