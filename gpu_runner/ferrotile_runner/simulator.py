@@ -19,7 +19,7 @@ from ferrotile_runner.import_roots import import_roots
 from ferrotile_runner.input_error import InputError
 from ferrotile_runner.process import Command, Ending, JsonProcess, ProcessError, RpcError
 from ferrotile_runner.workers import simulator as worker
-from ferrotile_runner.workers.bundle_format import BundleLaunch
+from ferrotile_runner.workers.bundle_format import BundleLaunch, Launches
 
 MEMORY_BYTES = 8 << 30
 SECONDS = 120.0
@@ -125,15 +125,15 @@ class Simulator:
         folder: Path,
         prefix: str,
         *,
-        timed: bool = True,
+        wanted: Launches = Launches.ALL,
         seconds: float = SECONDS,
         seed: int = 0,
         cancel: threading.Event | None = None,
     ) -> tuple[tuple[BundleLaunch, ...], tuple[str, ...]]:
         """Launches for a GPU, without cubins, and what was left out and why. The data of their arrays are files in
-        `folder` whose names begin with `prefix`. `timed`: one large launch too. Raises as `simulate` does."""
+        `folder` whose names begin with `prefix`. Raises as `simulate` does."""
         params = _sides(original, translation, signature, entry, seconds, seed)
-        params |= {"checks": _pickled(tuple(checks)), "folder": str(folder), "prefix": prefix, "timed": timed}
+        params |= {"checks": _pickled(tuple(checks)), "folder": str(folder), "prefix": prefix, "wanted": wanted.value}
         result = self._call("prepare", params, seconds, cancel)
         launches: tuple[BundleLaunch, ...] = pickle.loads(read.binary(result["launches"]))
         return launches, tuple(map(read.text, read.items(result["left_out"])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from ferrotile.translate import translate_document
 from ferrotile_runner.gpu.bundle import Asked, BundleWriter, NotBundled
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
-from ferrotile_runner.workers.bundle_format import BundleKernel, read_manifest
+from ferrotile_runner.workers.bundle_format import BundleKernel, Launches, read_manifest
 
 pytestmark = [pytest.mark.compilers, pytest.mark.timeout(300)]
 
@@ -38,10 +39,10 @@ def session() -> Iterator[Session]:
         yield session
 
 
-def bundle(session: Session, path: Path, text: str, *, timed: bool) -> BundleKernel:
+def bundle(session: Session, path: Path, text: str, launches: Launches) -> BundleKernel:
     document = Document(text)
     (kernel,) = translate_document(document).kernels
-    with BundleWriter(path, Asked("sm_90", timed), session) as writer:
+    with BundleWriter(path, Asked("sm_90", launches), session) as writer:
         writer.add(document, None, kernel, "k.py")
     (made,) = read_manifest(path).kernels
     return made
@@ -53,29 +54,31 @@ def integers(words: tuple[str, ...]) -> tuple[str | int, ...]:
 
 
 def test_words_are_those_of_the_abi(session: Session, tmp_path: Path) -> None:
-    kernel = bundle(session, tmp_path / "b.zip", SCALED, timed=False)
+    kernel = bundle(session, tmp_path / "b.zip", SCALED, Launches.SMALL)
     scale = {struct.unpack("<f", bytes.fromhex(one.original.words[5][1:]))[0] for one in kernel.launches}
     assert len(scale) > 1, "values of the scalar vary"
     sizes = set()
     for launch in kernel.launches:
-        (m, n), (x, y) = launch.arrays[0].shape, launch.arrays
+        x, y = launch.arrays
         assert (x.name, x.dtype, x.bytes, x.written, y.written) == ("x", "f16", 2, False, True)
-        strided = "strided" in launch.name
-        width = n - 8 if strided else n  # rows have a gap of eight elements there
-        sizes.add((m, width))
-        array = (m, width, n, 1)
+        m, n = map(int, re.findall(r"[MN]=(\d+)", launch.name))
+        sizes.add((m, n))
+        assert x.shape[0] == y.shape[0] == m
+        # Rows of strided arrays have gaps: the storage is wider than the array.
+        wider = x.shape[1] > n and y.shape[1] > n
+        assert wider if "strided" in launch.name else x.shape == y.shape == (m, n)
         words = integers(launch.original.words)
-        assert words[:5] == ("x", *array) and words[6:] == ("y", *array)
+        assert words[:5] == ("x", m, n, x.shape[1], 1) and words[6:] == ("y", m, n, y.shape[1], 1)
         # The Rust has the partition of its `&mut Tensor` behind the array: the tile's extents and strides.
         words = integers(launch.translation.words)
-        assert words[:5] == ("x", *array) and words[6:] == ("y", *array, 8, 16, 16, 1)
+        assert words[:5] == ("x", m, n, x.shape[1], 1) and words[6:] == ("y", m, n, y.shape[1], 1, 8, 16, 16, 1)
         assert launch.original.words[5] == launch.translation.words[5]
-        assert launch.original.grid == launch.translation.grid == (-(-m // 8), -(-width // 16), 1)
+        assert launch.original.grid == launch.translation.grid == (-(-m // 8), -(-n // 16), 1)
     assert {(16, 32), (1, 1), (9, 17)} <= sizes
 
 
 def test_the_interpreters_results_go_along(session: Session, tmp_path: Path) -> None:
-    kernel = bundle(session, tmp_path / "b.zip", SCALED, timed=False)
+    kernel = bundle(session, tmp_path / "b.zip", SCALED, Launches.SMALL)
     launch = next(one for one in kernel.launches if one.name.startswith("two whole tiles"))
     x, y = launch.arrays
     assert x.data is not None and y.expected is not None and y.mask is not None
@@ -90,7 +93,7 @@ def test_the_interpreters_results_go_along(session: Session, tmp_path: Path) -> 
 
 
 def test_the_large_launch_is_specialised_and_has_no_values(session: Session, tmp_path: Path) -> None:
-    kernel = bundle(session, tmp_path / "b.zip", EXAMPLE, timed=True)
+    kernel = bundle(session, tmp_path / "b.zip", EXAMPLE, Launches.ALL)
     (large,) = (launch for launch in kernel.launches if launch.timed)
     x, y = large.arrays
     assert x.shape == y.shape and x.shape[1] == 1024 and 1 << 24 <= x.shape[0] * x.shape[1] <= 1 << 25
@@ -100,5 +103,5 @@ def test_the_large_launch_is_specialised_and_has_no_values(session: Session, tmp
 
 def test_what_is_not_translated_is_not_bundled(session: Session, tmp_path: Path) -> None:
     with pytest.raises(NotBundled, match="not translated"):
-        bundle(session, tmp_path / "b.zip", SCALED.replace("tile * scale", "ct.nothing(tile)"), timed=False)
+        bundle(session, tmp_path / "b.zip", SCALED.replace("tile * scale", "ct.nothing(tile)"), Launches.SMALL)
     assert not list(tmp_path.iterdir()), "nothing is left behind"

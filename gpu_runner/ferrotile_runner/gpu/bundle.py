@@ -29,6 +29,7 @@ from ferrotile_runner.workers.bundle_format import (
     MANIFEST,
     BundleKernel,
     BundleLaunch,
+    Launches,
     Manifest,
     to_json,
 )
@@ -77,10 +78,10 @@ class NotBundled(Exception):
 
 
 class Asked(Struct, frozen=True):
-    """What kernels are bundled for. `timed`: with a large launch, for the clock."""
+    """What kernels are bundled for, and with which launches."""
 
     target: str
-    timed: bool = True
+    launches: Launches = Launches.ALL
     seed: int = 0
 
 
@@ -154,7 +155,7 @@ class BundleWriter:
             compiled.launch_checks,
             self._folder,
             f"data/{number}",
-            timed=self._asked.timed,
+            wanted=self._asked.launches,
             seconds=PREPARE_SECONDS,
             seed=self._asked.seed,
             cancel=subject.cancel,

@@ -44,7 +44,7 @@ from ferrotile_runner.tileir.interpreter import (
 from ferrotile_runner.tileir.interpreter.elements import Array
 from ferrotile_runner.tileir.model import Entry, walk
 from ferrotile_runner.workers.array_verdict import EXACT, OPEN, SUMMED
-from ferrotile_runner.workers.bundle_format import BundleArray, BundleLaunch, BundleSide
+from ferrotile_runner.workers.bundle_format import BundleArray, BundleLaunch, BundleSide, Launches
 
 LARGE_DIVISOR = 1 << 12
 FUNCTION_ROUNDINGS = 16
@@ -88,8 +88,8 @@ class Prepared(Struct):
     left_out: list[str] = field(default_factory=list)
 
 
-def prepare(both: Both, seconds: float, seed: int, folder: Path, *, timed: bool) -> Prepared:
-    """Writes the data of the launches into `folder`. `timed`: with a large one. Raises `Unsupported` and `OutOfTime`
+def prepare(both: Both, seconds: float, seed: int, folder: Path, wanted: Launches = Launches.ALL) -> Prepared:
+    """Writes the data of the launches into `folder`. Raises `Unsupported` and `OutOfTime`
     where the interpreter cannot run the original."""
     facts = facts_of(both.rust.hypotheses)
     grids = assumed_grid(both.original, both.signature, both.rust)
@@ -108,8 +108,9 @@ def prepare(both: Both, seconds: float, seed: int, folder: Path, *, timed: bool)
         case, first = fitted
         if whole is None or (not case.tentative and _roundness(case) > _roundness(whole)):
             whole = case
-        _add(both, case, first, seconds, folder, found)
-    if timed and whole is not None:
+        if wanted is not Launches.LARGE:
+            _add(both, case, first, seconds, folder, found)
+    if wanted is not Launches.SMALL and whole is not None:
         large = large_case(whole, both.signature, facts, grids)
         if large is not None:
             _add_large(both, large, seed, found)

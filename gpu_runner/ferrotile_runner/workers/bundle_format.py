@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,6 +52,16 @@ class BundleSide(NamedTuple):
     symbol: str
     grid: tuple[int, int, int]
     words: tuple[str, ...]
+
+
+class Launches(StrEnum):
+    """Which launches of a kernel a bundle has."""
+
+    ALL = "all"
+    SMALL = "small"
+    """Those that the interpreter runs too."""
+    LARGE = "large"
+    """The one for the clock."""
 
 
 class BundleLaunch(NamedTuple):

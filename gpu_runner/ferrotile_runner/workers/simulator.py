@@ -2,14 +2,14 @@
 stdin, one answer a line on stdout. The packages of ferrotile are imported from the ROOT folders.
 
 `simulate` {original: {text, entry}, translation: {text, entry}, subject, seconds, seed, inputs} -> {verdict, text,
-noticed, ms}, where `noticed` holds [side, text, line of the disassembly]. The texts are disassembled Tile IR; `subject`
+noticed, values, ms}, where `noticed` holds [side, text, line of the disassembly]. The texts are disassembled Tile IR; `subject`
 is the base64 of a pickled (Signature, Entry of the Rust), made by the parent. Arrays are made here from `seed`, or read
 here from the files `inputs` (none: made). They never travel. Running out of memory is an error answer, unless the
 system is faster; so are inputs that do not fit.
 
-`prepare` {original, translation, subject, seconds, seed, checks, folder, prefix, timed} -> {launches, left_out}:
-launches for a GPU (`gpu/preparing.py`), their arrays written into `folder`; `checks` is the base64 of pickled launch checks,
-`launches` that of what is prepared.
+`prepare` {original, translation, subject, seconds, seed, checks, folder, prefix, wanted} -> {launches, left_out}:
+launches for a GPU (`gpu/preparing.py`), their arrays written into `folder`; `checks` is the base64 of pickled launch
+checks, `launches` that of what is prepared.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ def simulate(params: Mapping[str, object]) -> dict[str, object]:
 def prepare(params: Mapping[str, object]) -> dict[str, object]:
     from ferrotile_runner.gpu.preparing import Both
     from ferrotile_runner.gpu.preparing import prepare as run
+    from ferrotile_runner.workers.bundle_format import Launches
 
     signature, rust = pickle.loads(base64.b64decode(str(params["subject"])))
     checks = pickle.loads(base64.b64decode(str(params["checks"])))
@@ -72,7 +73,7 @@ def prepare(params: Mapping[str, object]) -> dict[str, object]:
     assert isinstance(seconds, int | float) and isinstance(seed, int)
     original, translation = entry_of(params["original"]), entry_of(params["translation"])
     both = Both(original, translation, signature, rust, checks, str(params["prefix"]))
-    found = run(both, seconds, seed, Path(str(params["folder"])), timed=bool(params["timed"]))
+    found = run(both, seconds, seed, Path(str(params["folder"])), Launches(str(params["wanted"])))
     launches = base64.b64encode(pickle.dumps(tuple(found.launches))).decode()
     return {"launches": launches, "left_out": found.left_out}
 

@@ -26,7 +26,7 @@ class Arguments(Struct, frozen=True):
     rungs: tuple[str, ...] = ()
     backend: str = "auto"
     host: str = ""
-    timed: bool = True
+    launches: str = "all"
     jobs: int = 0
     seconds: float = 0.0
     fresh: bool = False
@@ -129,7 +129,12 @@ def build_parser() -> argparse.ArgumentParser:
     bundle.add_argument("paths", nargs="+", metavar="PATH[::KERNEL]")
     bundle.add_argument("-o", "--output", metavar="FILE.zip", required=True, help="write the bundle here")
     bundle.add_argument("--seed", type=_natural, default=0, metavar="N", help="of the inputs that are made (default 0)")
-    bundle.add_argument("--no-time", dest="timed", action="store_false", help="no large launches for the clock")
+    bundle.add_argument(
+        "--launches",
+        choices=("all", "small", "large"),
+        default="all",
+        help="small ones, which the interpreter runs too; the large one, for the clock; all (default)",
+    )
     _translation_options(bundle)
 
     coverage = commands.add_parser("coverage", help="how many kernels get how far, and why not further")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ferrotile_runner.gpu.elsewhere import run_on
 from ferrotile_runner.process import ProcessError
-from msgspec.structs import replace
 
 from ferrotile_server.cli import bundle
 from ferrotile_server.cli.arguments import Arguments
@@ -21,9 +20,7 @@ def run(arguments: Arguments) -> int:
     """The verdicts, as text or as the JSON lines of the worker; its exit code."""
     with tempfile.TemporaryDirectory(prefix="ferrotile-") as folder:
         path = Path(folder) / "bundle.zip"
-        code = bundle.run(replace(arguments, output=str(path)))
-        if code == 2:
-            return code
+        bundle.complain(bundle.make(arguments, path))
         try:
             done = run_on(arguments.host, path)
         except ProcessError as error:
