@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ferrotile_runner.gpu.bundle import MAIN, STANDALONE
+from ferrotile_runner.gpu.bundle import write_bundle
 from ferrotile_runner.workers.bundle_format import (
     MANIFEST,
     BundleArray,
@@ -26,7 +26,6 @@ from ferrotile_runner.workers.bundle_format import (
 )
 
 FAKE = Path(__file__).parents[1] / "fixtures" / "fake_cuda"
-PACKAGE = Path(__file__).parents[2] / "gpu_runner" / "ferrotile_runner"
 
 READ = """
 def value(words, place, kind):
@@ -62,17 +61,10 @@ def launch(
 
 
 def write(path: Path, cubins: dict[str, str], launches: list[BundleLaunch], mask: bytes = b"\1\1\1\1") -> Path:
-    with zipfile.ZipFile(path, "w") as archive:
-        manifest = Manifest("sm_90", "13.3", (BundleKernel("k.py", "double", "x: f32[4]", tuple(launches)),))
-        archive.writestr(MANIFEST, to_json(manifest))
-        archive.writestr("__main__.py", MAIN)
-        for name in STANDALONE:
-            archive.write(PACKAGE / name, f"ferrotile_runner/{name}")
-        for name, text in cubins.items():
-            archive.writestr(name, text)
-        archive.writestr("x.bin", X.tobytes())
-        archive.writestr("y.expected", (2 * X).tobytes())
-        archive.writestr("y.mask", mask)
+    manifest = Manifest("sm_90", "13.3", (BundleKernel("k.py", "double", "x: f32[4]", tuple(launches)),))
+    files = {name: text.encode() for name, text in cubins.items()}
+    files |= {"x.bin": X.tobytes(), "y.expected": (2 * X).tobytes(), "y.mask": mask}
+    write_bundle(path, manifest, files)
     return path
 
 
@@ -199,3 +191,11 @@ def test_a_manifest_survives_its_text(tmp_path: Path) -> None:
     bundle = write(tmp_path / "b.zip", {}, [launch("four", "a", "b", timed=True, depth=7)])
     kernel = BundleKernel("k.py", "double", "x: f32[4]", (launch("four", "a", "b", timed=True, depth=7),))
     assert read_manifest(bundle) == Manifest("sm_90", "13.3", (kernel,))
+
+
+def test_more_memory_than_the_gpu_has_is_a_fault(tmp_path: Path) -> None:
+    small = launch("four", "a", "a")
+    huge = small._replace(arrays=(*small.arrays, BundleArray("z", "i8", 1, (1 << 40,), False, blank=True)))
+    code, (_, first, second, _), _ = ran(write(tmp_path / "b.zip", {"a": DOUBLE}, [huge, small]))
+    assert code == 1 and second["verdict"] == "match"
+    assert (first["fault"]["step"], first["fault"]["kind"]) == ("original", "out of memory")

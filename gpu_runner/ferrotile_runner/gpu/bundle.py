@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -102,7 +103,9 @@ class BundleWriter:
     ) -> None:
         try:
             if error is None:
-                self._write()
+                files = sorted(one for one in self._folder.rglob("*") if one.is_file())
+                named = {one.relative_to(self._folder).as_posix(): one for one in files}
+                write_bundle(self._path, self.manifest, named)
         finally:
             self._scratch.cleanup()
 
@@ -212,20 +215,24 @@ class BundleWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 
-    def _write(self) -> None:
-        partial = self._path.with_name(self._path.name + ".partial")
-        package = Path(__file__).parent.parent
-        try:
-            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr(MANIFEST, to_json(self.manifest))
-                archive.writestr("__main__.py", MAIN)
-                for name in STANDALONE:
-                    archive.write(package / name, f"ferrotile_runner/{name}")
-                for path in sorted(one for one in self._folder.rglob("*") if one.is_file()):
-                    archive.write(path, path.relative_to(self._folder).as_posix())
-            partial.replace(self._path)
-        finally:
-            partial.unlink(missing_ok=True)
+
+def write_bundle(path: Path, manifest: Manifest, files: Mapping[str, bytes | Path]) -> None:
+    """Writes a bundle whole, or not at all: the manifest, the files that it names, and the program that runs it."""
+    partial = path.with_name(path.name + ".partial")
+    package = Path(__file__).parent.parent
+    programs = {f"ferrotile_runner/{name}": package / name for name in STANDALONE}
+    try:
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(MANIFEST, to_json(manifest))
+            archive.writestr("__main__.py", MAIN)
+            for name, content in {**programs, **files}.items():
+                if isinstance(content, bytes):
+                    archive.writestr(name, content)
+                else:
+                    archive.write(content, name)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _with_cubins(launch: BundleLaunch, base: str, original: str, translation: str) -> BundleLaunch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,7 @@ class Loaded(NamedTuple):
 
 def contents(array: BundleArray, archive: zipfile.ZipFile) -> Bytes:
     """What an array holds before the launch."""
-    count = int(np.prod(array.shape, dtype=np.int64))
+    count = math.prod(array.shape)
     if array.data is not None:
         return np.frombuffer(archive.read(array.data), np.uint8)
     if array.blank:  # NaN for floats, -1 for integers
@@ -57,8 +58,9 @@ def load(device: Device, launch: BundleLaunch, archive: zipfile.ZipFile) -> dict
     """The arrays of a launch, those that are copies of others too."""
     loaded: dict[str, Loaded] = {}
     for array in launch.arrays:
-        before = contents(array, archive)
-        loaded[array.name] = Loaded(array, device.allocate(before.nbytes), before)
+        # The device has less memory than the host, and says so at once.
+        memory = device.allocate(math.prod(array.shape) * array.bytes)
+        loaded[array.name] = Loaded(array, memory, contents(array, archive))
     for name, of in launch.copies.items():
         original = loaded[of]
         copy = original.array._replace(name=name, written=False)
