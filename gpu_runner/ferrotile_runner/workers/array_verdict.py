@@ -53,6 +53,8 @@ def compare_bits(original: Bits, translation: Bits, name: str, depth: int | None
     wanted = np.full(original.shape, EXACT, np.uint8) if mask is None else mask
     same = (original == translation) | (wanted == OPEN)
     compared = int((wanted != OPEN).sum())
+    if bool(same.all()):
+        return ArrayVerdict(True, True, compared)
     if name not in FLOATS:
         return _exact(original, translation, name, same, compared)
     with np.errstate(all="ignore"):
@@ -81,8 +83,6 @@ def _bounds(values: Numbers, name: str, depth: int | None, wanted: Bits) -> Numb
 
 
 def _exact(original: Bits, translation: Bits, name: str, same: Bits, compared: int) -> ArrayVerdict:
-    if bool(same.all()):
-        return ArrayVerdict(True, True, compared)
     worst = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
     ours, theirs = (shown(int(x[worst]), name, x.dtype.itemsize) for x in (original, translation))
     return ArrayVerdict(False, False, compared, int(np.logical_not(same).sum()), worst, ours, theirs)
