@@ -72,7 +72,7 @@ def main() -> None:
         return BundleSide(f"{name}.cubin", "kernel", (SIZE // 16, 1, 1), words)
 
     def launch(name: str, fault: str, large: tuple[BundleArray, ...] = arrays) -> BundleLaunch:
-        return BundleLaunch(name, side("sound"), side(fault), large, {}, None, None, False)
+        return BundleLaunch(name, side("sound"), side(fault), large, {}, None, None, False, False)
 
     huge = (*arrays, BundleArray("more than the GPU has", "i8", 1, (1 << 38,), False, blank=True))
     launches = [launch("sound", "sound")]

@@ -49,7 +49,7 @@ X = np.array([1.0, -2.0, 0.5, 3.0], np.float32)
 
 
 def launch(
-    name: str, original: str, translation: str, *, timed: bool = False, depth: int | None = None
+    name: str, original: str, translation: str, *, timed: bool = False, depth: int | None = None, racing: bool = False
 ) -> BundleLaunch:
     sides = (BundleSide(cubin, "kernel", (1, 1, 1), WORDS) for cubin in (original, translation))
     arrays = (
@@ -57,7 +57,7 @@ def launch(
         BundleArray("y", "f32", 4, (4,), True, blank=True, expected="y.expected", mask="y.mask"),
     )
     original, translation = sides
-    return BundleLaunch(name, original, translation, arrays, {}, depth, None, timed)
+    return BundleLaunch(name, original, translation, arrays, {}, depth, None, timed, racing)
 
 
 def write(path: Path, cubins: dict[str, str], launches: list[BundleLaunch], mask: bytes = b"\1\1\1\1") -> Path:
@@ -199,3 +199,11 @@ def test_more_memory_than_the_gpu_has_is_a_fault(tmp_path: Path) -> None:
     code, (_, first, second, _), _ = ran(write(tmp_path / "b.zip", {"a": DOUBLE}, [huge, small]))
     assert code == 1 and second["verdict"] == "match"
     assert (first["fault"]["step"], first["fault"]["kind"]) == ("original", "out of memory")
+
+
+def test_what_depends_on_the_order_of_blocks_is_open(tmp_path: Path) -> None:
+    wrong = DOUBLE.replace("2.0 * x[i]", "2.0 * x[i] + (i == 2)")
+    bundle = write(tmp_path / "b.zip", {"a": DOUBLE, "b": wrong}, [launch("four", "a", "b", racing=True)])
+    code, (_, verdict, total), _ = ran(bundle)
+    assert code == 0 and verdict["verdict"] == "open"
+    assert (total["summary"]["matched"], total["summary"]["open"], total["summary"]["kernels_matched"]) == (0, 1, 1)

@@ -202,7 +202,7 @@ def test_conversions() -> None:
     assert one("itof", np.array([-1], np.int32), element="f32", signed=False)[0] == np.float32(2**32)
     assert one("ftoi", np.array([-2.7, 2.7], np.float32), element="i32").tolist() == [-2, 2]
     assert one("ftoi", np.array([200.9], np.float32), element="i8", signed=False).view(np.uint8)[0] == 200
-    assert one("ftoi", np.array([0.5, 1.5], np.float32), element="i1").tolist() == [False, True]
+    assert one("ftoi", np.array([0.0, 1.5], np.float32), element="i1").tolist() == [False, True]
     assert one("bitcast", np.array([1.0], np.float32), element="i32")[0] == 0x3F800000
     assert one("ftof", np.array([1 + 2.0**-11], np.float32), element="f16")[0] == 1
 

@@ -18,7 +18,7 @@ from ferrotile.translation import KernelTranslation
 from msgspec import Struct
 
 from ferrotile_runner.compile_error import CompileError
-from ferrotile_runner.gpu.specialization import specialization
+from ferrotile_runner.gpu.specialization import merged_divisors, specialization
 from ferrotile_runner.host import BYTECODE_VERSION, Specialization
 from ferrotile_runner.process import ProcessError
 from ferrotile_runner.report import signature_text
@@ -199,8 +199,8 @@ class BundleWriter:
         known: dict[str, Specialization] = {}
         for parameter in entry.parameters:
             found = divisors.get(parameter.copy_of or parameter.name)
-            if found is not None and parameter.rank == len(found.shape_div):
-                known[parameter.rust or parameter.name] = found
+            if found is not None:
+                known[parameter.rust or parameter.name] = merged_divisors(found, parameter.rank)
         strides = {p.rust or p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
         names = (entry.module, entry.name, entry.generics)
         compiled = self._session.host().compile(

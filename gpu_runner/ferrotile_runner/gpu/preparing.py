@@ -19,7 +19,9 @@ from ferrotile.translation import Entry as RustEntry
 from msgspec import Struct, field
 
 from ferrotile_runner.assumed_grid import assumed_grid
+from ferrotile_runner.determined import MORE_SEEDS, determined, near, reduction_depth
 from ferrotile_runner.entry_arrays import read_names, tile_extents, updated_names, written_names
+from ferrotile_runner.entry_hints import has_loops
 from ferrotile_runner.fillings import numpy_dtype
 from ferrotile_runner.fitting import Fitter
 from ferrotile_runner.gpu.large_launch import large_case
@@ -30,7 +32,6 @@ from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.launch_grid import Grid, merged, rust_grid
 from ferrotile_runner.launch_words import words_of
 from ferrotile_runner.parameter_words import ParameterWord, Role, python_words, rust_words
-from ferrotile_runner.simulation import MORE_SEEDS, determined, has_loops, near, reduction_depth
 from ferrotile_runner.tileir.interpreter import (
     FindingKind,
     Order,
@@ -42,6 +43,7 @@ from ferrotile_runner.tileir.interpreter import (
     run,
 )
 from ferrotile_runner.tileir.interpreter.elements import Array
+from ferrotile_runner.tileir.interpreter.origins import origins
 from ferrotile_runner.tileir.model import Entry, walk
 from ferrotile_runner.workers.array_verdict import EXACT, OPEN, SUMMED
 from ferrotile_runner.workers.bundle_format import BundleArray, BundleLaunch, BundleSide, Launches
@@ -66,6 +68,7 @@ INEXACT = SUMS | {
     "sqrt",
     "divf",
 }
+RACES = (FindingKind.CONFLICT, FindingKind.TWICE)
 SEEDS = ((2, Order.FORWARD), (1, Order.REVERSED), *((seed, Order.FORWARD) for seed in MORE_SEEDS[:2]))
 """Fillings and orders of blocks that tell which elements the original determines."""
 
@@ -86,6 +89,8 @@ class Prepared(Struct):
 
     launches: list[BundleLaunch] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    racing: bool = False
+    """Whether what the original makes depends on the order of its blocks, in any launch so far."""
 
 
 def prepare(both: Both, seconds: float, seed: int, folder: Path, wanted: Launches = Launches.ALL) -> Prepared:
@@ -95,7 +100,7 @@ def prepare(both: Both, seconds: float, seed: int, folder: Path, wanted: Launche
     grids = assumed_grid(both.original, both.signature, both.rust)
     tiles = tile_extents(both.original, both.signature)
     loops = has_loops(both.original)
-    found = Prepared()
+    found = Prepared(racing=origins(both.original).in_turn)
     fitter = Fitter(both.signature, both.rust.hypotheses, grids)
     whole: Case | None = None
     for case in cases(both.signature, both.rust.hypotheses, tiles, seed, grids, not loops):
@@ -106,6 +111,7 @@ def prepare(both: Both, seconds: float, seed: int, folder: Path, wanted: Launche
             found.left_out.append(f"{describe(case)}: undefined in the original")
             continue
         case, first = fitted
+        found.racing |= any(finding.kind in RACES for finding in first.findings)
         if whole is None or (not case.tentative and _roundness(case) > _roundness(whole)):
             whole = case
         if wanted is not Launches.LARGE:
@@ -168,10 +174,11 @@ def _add(both: Both, case: Case, first: RunResult, seconds: float, folder: Path,
 def _add_large(both: Both, case: Case, seed: int, found: Prepared) -> None:
     """The launch for the clock. An output that is only stored starts as NaN."""
     written, read = written_names(both.original, both.signature), read_names(both.original, both.signature)
+    summed = updated_names(both.original, both.signature)
     below = min((extent for array in case.arrays.values() for extent in array.shape if extent > 1), default=1)
     arrays = tuple(
         _array(argument, case.arrays[argument.name].shape, argument.name in written)._replace(
-            seed=seed + number, below=below, blank=argument.name not in read
+            seed=seed + number, below=below, blank=argument.name not in read, summed=argument.name in summed
         )
         for number, argument in enumerate(both.signature.arguments)
         if isinstance(argument, ArrayArgument)
@@ -231,7 +238,7 @@ def _launch(
     original = side(python_words(both.signature), case.grid)
     translation = side(rust_words(both.rust), grid)
     interpreted = inexact_depth(both.original, case)
-    return BundleLaunch(describe(case), original, translation, arrays, copies, depth, interpreted, timed)
+    return BundleLaunch(describe(case), original, translation, arrays, copies, depth, interpreted, timed, found.racing)
 
 
 def inexact_depth(entry: Entry, case: Case) -> int | None:

@@ -27,3 +27,10 @@ def specialization(signature: Signature, sizes: Mapping[str, int]) -> dict[str, 
 
 def _divisors(numbers: Sequence[int]) -> tuple[int, ...]:
     return tuple(math.gcd(number, DIVISOR) for number in numbers)
+
+
+def merged_divisors(of: Specialization, rank: int) -> Specialization:
+    """Of a tensor of lower `rank` that has the array's leading axes as one."""
+    first = len(of.shape_div) - rank
+    leading = math.gcd(math.prod(of.shape_div[: first + 1]), DIVISOR)
+    return Specialization((leading, *of.shape_div[first + 1 :]), of.stride_div[first:], of.ptr_div)

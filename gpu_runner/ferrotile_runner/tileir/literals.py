@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -126,7 +127,7 @@ def convert_float(bits: int, source: str, target: str) -> int | None:
     if source not in _FLOATS or target not in _FLOATS:
         return None
     value = _value(bits, source)
-    if value != value:
+    if value != value or (math.isinf(value) and target in {"f8E4M3FN", "f8E5M2"}):  # a GPU makes it finite
         return None
     made = _bits(value, target)
     if _value(made, target) == value:

@@ -29,7 +29,7 @@ class BundleArray(NamedTuple):
     `bytes` the size of an element. `data`: a file with what it holds before the launch; without one it is filled at
     random from `seed` (integers below `below`), or, where `blank`, with a pattern that is NaN. `expected` and `mask`:
     what the interpreter makes of it, and which elements the original determines (`array_verdict`). `written`: whether
-    the kernel may write it."""
+    the kernel may write it; `summed`: whether atomics add to it, in any order."""
 
     name: str
     dtype: str
@@ -42,6 +42,7 @@ class BundleArray(NamedTuple):
     blank: bool = False
     expected: str | None = None
     mask: str | None = None
+    summed: bool = False
 
 
 class BundleSide(NamedTuple):
@@ -67,7 +68,8 @@ class Launches(StrEnum):
 class BundleLaunch(NamedTuple):
     """Both sides on the same arrays. `copies`: arrays that hold a copy of another (`copy: array`). `depth`: as in
     `array_verdict.compare_bits`; `interpreted`: the same for the interpreter and the original, whose sums and functions
-    the GPU rounds in its own way. `timed`: large enough that its time says something."""
+    the GPU rounds in its own way. `timed`: large enough that its time says something. `racing`: what the original makes
+    depends on the order of its blocks, so that a difference is no fault."""
 
     name: str
     original: BundleSide
@@ -77,6 +79,7 @@ class BundleLaunch(NamedTuple):
     depth: int | None
     interpreted: int | None
     timed: bool
+    racing: bool
 
     def side(self, name: str) -> BundleSide:
         return self.original if name == "original" else self.translation
@@ -142,6 +145,7 @@ def _array(value: object) -> BundleArray:
         bool(one["blank"]),
         _optional(one["expected"]),
         _optional(one["mask"]),
+        bool(one["summed"]),
     )
 
 
@@ -162,6 +166,7 @@ def _launch(value: object) -> BundleLaunch:
         read.integer_or_none(one["depth"]),
         read.integer_or_none(one["interpreted"]),
         bool(one["timed"]),
+        bool(one["racing"]),
     )
 
 

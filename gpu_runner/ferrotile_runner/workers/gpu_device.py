@@ -36,7 +36,7 @@ FAULTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "CUDA_ERROR_ILLEGAL_INSTRUCTION": ("crash", "the kernel executes an instruction that is none"),
         "CUDA_ERROR_INVALID_ADDRESS_SPACE": ("out of bounds", "the kernel uses an address of another memory"),
         "CUDA_ERROR_LAUNCH_TIMEOUT": ("hang", "the kernel takes longer than the system allows"),
-        "CUDA_ERROR_LAUNCH_FAILED": ("crash", "the kernel failed on the GPU"),
+        "CUDA_ERROR_LAUNCH_FAILED": ("crash", "the kernel stopped: asserts that fail do that, the Rust's checks too"),
         "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": ("too large", "a block needs more registers or memory than there are"),
         "CUDA_ERROR_INVALID_VALUE": ("bad launch", "the driver refuses the launch, perhaps for its grid"),
         "CUDA_ERROR_ECC_UNCORRECTABLE": ("GPU lost", "the memory of the GPU has an error that ECC cannot correct"),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ferrotile_runner.workers.array_verdict import ArrayVerdict, compare_bits
+from ferrotile_runner.workers.array_verdict import SUMMED, ArrayVerdict, compare_bits
 from ferrotile_runner.workers.bundle_format import SIDES, BundleArray, BundleLaunch, BundleSide
 from ferrotile_runner.workers.element_bits import Bits
 from ferrotile_runner.workers.gpu_device import Bytes, Device, Kernel, Memory, Timer
@@ -171,7 +171,7 @@ class Launch:
 
     def _mask(self, array: BundleArray) -> Bits | None:
         if array.mask is None:
-            return None
+            return np.full(array.shape, SUMMED, np.uint8) if array.summed else None
         return np.frombuffer(self._archive.read(array.mask), np.uint8).reshape(array.shape)
 
     def time(self) -> dict[str, object]:

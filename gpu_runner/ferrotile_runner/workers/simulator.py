@@ -2,10 +2,10 @@
 stdin, one answer a line on stdout. The packages of ferrotile are imported from the ROOT folders.
 
 `simulate` {original: {text, entry}, translation: {text, entry}, subject, seconds, seed, inputs} -> {verdict, text,
-noticed, values, ms}, where `noticed` holds [side, text, line of the disassembly]. The texts are disassembled Tile IR; `subject`
-is the base64 of a pickled (Signature, Entry of the Rust), made by the parent. Arrays are made here from `seed`, or read
-here from the files `inputs` (none: made). They never travel. Running out of memory is an error answer, unless the
-system is faster; so are inputs that do not fit.
+noticed, values, ms}, where `noticed` holds [side, text, line of the disassembly]. The texts are disassembled Tile IR;
+`subject` is the base64 of a pickled (Signature, Entry of the Rust), made by the parent. Arrays are made here from
+`seed`, or read here from the files `inputs` (none: made). They never travel. Running out of memory is an error answer,
+unless the system is faster; so are inputs that do not fit.
 
 `prepare` {original, translation, subject, seconds, seed, checks, folder, prefix, wanted} -> {launches, left_out}:
 launches for a GPU (`gpu/preparing.py`), their arrays written into `folder`; `checks` is the base64 of pickled launch

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -72,10 +74,11 @@ def _natural(text: str) -> int:
 
 
 def _translation_options(parser: argparse.ArgumentParser, unsafe: tuple[str, ...] = ("proved", "never")) -> None:
-    parser.add_argument("--target", default="sm_90", metavar="sm_XX", help="GPU to choose hints for (default sm_90)")
+    absent = argparse.SUPPRESS  # then the project's `pyproject.toml` may say it
+    parser.add_argument("--target", default=absent, metavar="sm_XX", help="GPU to choose hints for (default sm_90)")
     both = "; both: count under either" if "both" in unsafe else ""
-    parser.add_argument("--unsafe", choices=unsafe, default="proved", help=f"whether proved `unsafe` may be used{both}")
-    parser.add_argument("--checks", choices=("free", "keep"), default="free", help="keep bounds checks that cost time")
+    parser.add_argument("--unsafe", choices=unsafe, default=absent, help=f"whether proved `unsafe` may be used{both}")
+    parser.add_argument("--checks", choices=("free", "keep"), default=absent, help="keep bounds checks that cost time")
 
 
 def _input_options(parser: argparse.ArgumentParser) -> None:
@@ -177,4 +180,22 @@ def parse(argv: Sequence[str] | None) -> Arguments:
     for accepted in ("stdio", "clientProcessId"):
         parsed.pop(accepted, None)
     parsed["paths"] = tuple(parsed.get("paths", ()))
+    if parsed["command"] in _OF_PROJECTS:
+        parsed = _of_project(parsed["paths"][0]) | parsed
     return Arguments(**parsed)
+
+
+_OF_PROJECTS = frozenset({"check", "translate", "verify", "run", "bundle"})
+"""Commands that a project has a say in: not the measure, which is to be the same everywhere."""
+
+
+def _of_project(path: str) -> dict[str, object]:
+    """The translation options of the project that the first path lies in."""
+    from ferrotile.translation import Options
+
+    from ferrotile_server.project_settings import ProjectSettings
+
+    first = Path(os.path.abspath(path.partition("::")[0]))
+    file = first if first.suffix == ".py" else first / "__init__.py"
+    options = ProjectSettings().options(file, (), Options())
+    return {"target": options.target, "unsafe": options.unsafe, "checks": options.checks}

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ferrotile.passes.accesses import Access
-from ferrotile.passes.hints import use_tma
+from ferrotile.passes.hints import check_is_free, use_tma
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
 from ferrotile.program.dtypes import F32, DType
@@ -221,7 +221,7 @@ class Memory:
             at = array(*self._inside(operation, plan, "0"))
             body.put("", method(atom(self._nested(plan, view.type)), "store", code, at))
         else:
-            self._store_full(plan, view.type, code, tuple(index), access.straight, hints)
+            self._store_full(plan, view.type, code, tuple(index), access, hints)
 
     def _nested(self, plan: ArrayPlan, view: ViewType) -> str:
         """The local that holds the tiles of a block's own row."""
@@ -328,10 +328,10 @@ class Memory:
         view: ViewType,
         code: Code,
         index: tuple[Value, ...],
-        straight: bool,
+        access: Access,
         hints: safety.Access,
     ) -> None:
-        body = self._body
+        body, straight = self._body, access.straight
         if view.dim_map != tuple(range(len(view.dim_map))):
             raise Unsupported("FT301", "Stores with `order` have no translation yet.", body.writer.span)
         shape = atom(body.spelling.shape(view.tile))
@@ -347,7 +347,10 @@ class Memory:
                 body.put(f"let mut {name} = ", made, unsafe=True)
             else:
                 self.hoist(f"let mut {name} = ", made, True, note)
-        if hints == safety.Access():
+        options = self.plan.options
+        # A check that stays in the kernel, even once behind its loop, took up to two thirds more time.
+        kept = options.checks == "keep" or options.unsafe == "never" or check_is_free(access, self.defined)
+        if hints == safety.Access() and kept:
             body.put("", method(atom(name), "store", code, self.index(index, False)))
             return
         self.assumed += not plan.injective

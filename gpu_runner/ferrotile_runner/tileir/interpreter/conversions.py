@@ -15,11 +15,14 @@ from ferrotile_runner.tileir.interpreter.elements import (
     convert,
     element_dtype,
     flush,
+    limits,
     round_tf32,
     wrap,
 )
 from ferrotile_runner.tileir.interpreter.modes import Function, Modes
 from ferrotile_runner.tileir.interpreter.rounding import NEAREST, narrow
+
+SATURATING = frozenset({"f8E4M3FN", "f8E5M2"})
 
 
 def _read(array: Array, modes: Modes) -> Array:
@@ -48,14 +51,15 @@ def _itof(args: tuple[Array, ...], modes: Modes) -> Array:
         return value.astype(dtype)
     else:
         wide = value.astype(np.float64)
-    return narrow(wide, modes.element, dtype, modes.rounding)
+    return _saturated(wide, narrow(wide, modes.element, dtype, modes.rounding), modes.element)
 
 
 def _ftoi(args: tuple[Array, ...], modes: Modes) -> Array:
-    """Towards zero. Out of range is not promised: saturates, NaN is 0; the same on both sides."""
+    """Towards zero; to `i1` whatever is not zero is true, NaN too (measured on sm_90). Out of range is not promised:
+    saturates, NaN is 0; the same on both sides."""
     value, dtype = args[0].astype(np.float64), element_dtype(modes.element)
     if dtype == np.bool_:
-        return np.asarray(np.trunc(np.nan_to_num(value)) != 0)
+        return np.asarray(value != 0)
     bits = dtype.itemsize * 8
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if modes.signed else (0, 2**bits - 1)
     whole = np.where(np.isnan(value), 0.0, np.trunc(value))
@@ -68,8 +72,21 @@ def _ftoi(args: tuple[Array, ...], modes: Modes) -> Array:
 def _ftof(args: tuple[Array, ...], modes: Modes) -> Array:
     """`flush_to_zero` is that of PTX's `cvt.ftz`: f32 denormals become zeros of their sign, taken and given."""
     if not modes.ftz:
-        return _rounded(args[0], modes)
-    return flush(np.asarray(_rounded(flush(args[0]), modes)))
+        return _saturated(args[0], _rounded(args[0], modes), modes.element)
+    return flush(np.asarray(_saturated(args[0], _rounded(flush(args[0]), modes), modes.element)))
+
+
+def _saturated(source: Array, result: Array, element: str) -> Array:
+    """To f8 what is too large, and infinity, becomes the largest number: PTX has `cvt.satfinite` alone for these
+    (measured on sm_90)."""
+    if element not in SATURATING:
+        return result
+    with np.errstate(all="ignore"):
+        wide = result.astype(np.float32)
+        largest = np.where(source < 0, -limits(result.dtype).largest, limits(result.dtype).largest)
+        over = ~np.isfinite(wide) & ~np.isnan(source.astype(np.float64))
+        saturated: Array = np.where(over, largest.astype(np.float32), wide).astype(result.dtype)
+    return saturated
 
 
 def _rounded(value: Array, modes: Modes) -> Array:

@@ -126,7 +126,7 @@ def _fma64(a: Array, b: Array, c: Array) -> Array:
     th, tl = two_sum(c, ul)
     vh, vl = two_sum(uh, th)
     result = vh + to_odd(*two_sum(tl, vl))
-    plain = a * b + c
+    plain = np.where(np.isfinite(a) & np.isfinite(b) & np.isinf(c), c, a * b + c)  # a product too large is none
     sizes = np.stack([np.abs(x) for x in (a, b, c, uh)])
     finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
     extreme = finite & (((sizes != 0) & (sizes < 2.0**-900)) | (sizes > 2.0**900)).any(axis=0)
