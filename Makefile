@@ -48,8 +48,8 @@ mutate: setup
 
 setup: $(STAMPS)/host
 
-vsix: $(STAMPS)/client
-	@cd vscode-client && npm run --silent package
+vsix: $(STAMPS)/client $(STAMPS)/venv
+	@cd vscode-client && npm run --silent package && ls -l ferrotile.vsix
 
 clean:
 	rm -rf .cache/stamps .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info

@@ -21,6 +21,9 @@ class RungOutcome(Struct, frozen=True):
     status: str
     detail: str = ""
     ms: float = 0.0
+    expected: str = ""
+    actual: str = ""
+    """An element that differs, as the original and the translation have it."""
 
 
 class Verdict(Struct, frozen=True):

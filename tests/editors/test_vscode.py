@@ -1,67 +1,86 @@
-"""The built extension and this server in a real VS Code, asked through VS Code's own API.
+"""The built extension and this server in a real VS Code, asked through VS Code's own API and by what it draws.
 
-`FERROTILE_EDITOR_TESTS=1` runs them, and installs what is missing; without it they skip. `FERROTILE_SHOTS=FOLDER` keeps
-the pictures that the scripts take: `docs/images/` is made that way."""
+`FERROTILE_EDITOR_TESTS=1` installs what is missing; without it they run where it is there. `FERROTILE_SHOTS=FOLDER`
+keeps the pictures that the scripts take: `docs/images/` is made that way."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ferrotile_runner.toolchain import locate
 
-from .code_server import ROOT, Workspace, build, chromium, fake_interpreter, install, real_interpreter, run_script
+from .code_server import (
+    ROOT,
+    CodeServer,
+    Workspace,
+    build,
+    chromium,
+    fake_interpreter,
+    install,
+    names,
+    real_interpreter,
+)
+from .installing import can_verify
 
-KERNELS = """\
-import cuda.tile as ct
+HEAD = "import cuda.tile as ct\n"
+KERNEL = "\n\n@ct.kernel\ndef {}(a):\n    {}\n"
+KERNELS = HEAD + "".join(KERNEL.format(n, b) for n, b in (("add", "pass"), ("bad", "REFUSE"), ("wrong", "pass")))
+OTHER = HEAD + "".join(KERNEL.format(n, "pass") for n in ("differs", "slow"))
+PLAIN = "def nothing():\n    pass\n"
 
-
-@ct.kernel
-def add(a, b):
-    pass
-
-
-@ct.kernel
-def bad(a):
-    REFUSE
-"""
+FEATURES = (
+    "nothing started",
+    "lenses",
+    "hover",
+    "diagnostics",
+    "preview",
+    "discovered",
+    "passed",
+    "stale, and back",
+    "failed",
+    "fixed",
+    "cancelled",
+    "expected and actual",
+    "verified by its lens",
+    "translated",
+    "restarted",
+    "end",
+)
+VERIFY = "refused restricted trusted preview lines verdict hover stale target failed end"
 
 pytestmark = [pytest.mark.editor, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="module")
-def browser() -> str:
-    found = chromium()
+def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodeServer]:
+    browser = chromium()
     install()
     build()
-    return found
+    server = CodeServer(tmp_path_factory.mktemp("code"), browser)
+    try:
+        yield server
+    finally:
+        server.close()
 
 
-def example(name: str) -> dict[str, str]:
-    return {name: (ROOT / "examples" / name).read_text(encoding="utf-8")}
+def example(name: str) -> str:
+    return (ROOT / "examples" / name).read_text(encoding="utf-8")
 
 
-def test_features(tmp_path: Path, browser: str) -> None:
+def test_features(tmp_path: Path, code: CodeServer) -> None:
     """Around a fake translator: nothing here needs a compiler."""
-    workspace = Workspace({"kernels.py": KERNELS}, fake_interpreter(tmp_path))
-    steps = run_script("features", workspace, tmp_path, browser, 240)
-    expected = "lenses hover diagnostics actions preview edit verify translate restart end"
-    assert steps == expected.split()
+    files = {"plain.py": PLAIN, "kernels.py": KERNELS, "other.py": OTHER}
+    steps = code.run("features", Workspace(files, fake_interpreter(tmp_path)), 240)
+    assert names(steps) == list(FEATURES)
 
 
-def test_verify_in_a_workspace_that_becomes_trusted(tmp_path: Path, browser: str) -> None:
-    """An example: restricted first, then trusted, previewed, verified for real, and stale after an edit."""
-    if locate().host is None:
+def test_verify_in_a_workspace_that_becomes_trusted(tmp_path: Path, code: CodeServer) -> None:
+    """Examples, restricted first, then trusted: refused kernels, and one that is proved, and stale after an edit."""
+    if not can_verify():
         pytest.skip("NOT RUN: ferrotile-host is not built (run `ferrotile setup`)")
-    workspace = Workspace(example("softmax.py"), real_interpreter(tmp_path), restricted=True)
-    steps = run_script("verify", workspace, tmp_path, browser, 400)
-    expected = "restricted trusted hover preview verdict hover stale end"
-    assert [s.split()[0] for s in steps] == expected.split()
-
-
-def test_refused_kernels(tmp_path: Path, browser: str) -> None:
-    """Diagnostics of the real translator, each with its code, its page and a place."""
-    workspace = Workspace(example("refused.py"), real_interpreter(tmp_path))
-    found, end = run_script("refused", workspace, tmp_path, browser, 240)
-    assert end == "end"
-    assert len(found.split()) >= 3, found  # "diagnostics" and two codes or more
+    files = {name: example(name) for name in ("softmax.py", "refused.py")}
+    workspace = Workspace(files, real_interpreter(tmp_path), restricted=True)
+    steps = code.run("verify", workspace, 400)
+    assert [step.split()[0] for step in steps] == VERIFY.split()
+    assert len(names(steps)[0].split()) >= 3, steps[0]  # "refused" and two codes or more

@@ -43,6 +43,18 @@ def vscode(client: Client) -> Client:
     return client
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Client]:
+    """One session of a trusted VS Code with the real translator, for all tests of a file: each has URIs of its own."""
+    made = Client(REAL)
+    try:
+        made.initialize(capabilities("vscode"), TRUSTED)
+        yield made
+        made.stop()
+    finally:
+        made.kill()
+
+
 async def until_the_end(client: StrictClient) -> AsyncIterator[None]:
     """Let the test run, then end its session."""
     try:

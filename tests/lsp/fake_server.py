@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
 
-from ferrotile.diagnostics.model import Diagnostic, Fix, Severity
-from ferrotile.syntax.document import Document
-from ferrotile.syntax.span import Span
-from ferrotile.translation import KernelTranslation, Options, SourceMap, UnsafeCount
-from ferrotile_server.application import Analysis, Application
-from ferrotile_server.lsp.server import serve
+from ferrotile_server.lsp import lean_types
+
+lean_types.load()
+
+from ferrotile.diagnostics.model import Diagnostic, Fix, Severity  # noqa: E402
+from ferrotile.syntax.document import Document  # noqa: E402
+from ferrotile.syntax.span import Span  # noqa: E402
+from ferrotile.translation import KernelTranslation, Options, SourceMap, UnsafeCount  # noqa: E402
+from ferrotile_runner.report import Difference  # noqa: E402
+from ferrotile_server.application import Analysis, Application  # noqa: E402
+from ferrotile_server.lsp.server import serve  # noqa: E402
 
 _KERNEL = re.compile(rb"@ct\.kernel\s+def (\w+)")
 
@@ -36,6 +41,7 @@ class Result:
     status: str
     detail: str = ""
     ms: float = 1.0
+    difference: Difference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +102,35 @@ def verify(
         progress("proving")
         if "slow" in kernel.name:
             cancel.wait(20)
-            print("cancelled" if cancel.is_set() else "not cancelled", file=sys.stderr)
+            note("cancelled" if cancel.is_set() else "not cancelled")
+        if "stubborn" in kernel.name:
+            time.sleep(30)  # a worker that hangs and does not look at its cancel flag
+        if "dies" in kernel.name:
+            raise ChildProcessError("the worker was killed by signal 9")
         status = "failed" if "wrong" in kernel.name else "passed"
         at = analysis.document.data.find(b"pass", kernel.span.start)
         cause = Diagnostic("FT504", Severity.ERROR, "addf here", Span(at, at + 4))
         found = (cause,) if status == "failed" else ()
+        if kernel.rust is None:
+            yield Report(kernel.name, {"translated": Result("failed"), "proved": Result("skipped", "not translated")})
+            continue
         rungs_of = {"translated": Result("passed"), "proved": Result(status, "first difference: addf")}
+        if "differs" in kernel.name:
+            text = "y[3]: 1.0 and 2.0 (error 1, allowed 0), the worst of 5 elements that differ from [1] on"
+            seen = Difference(None, None, text, "y[3] = 1.0", "y[3] = 2.0")
+            rungs_of["simulated"] = Result("failed", text, difference=seen)
+            found += (Diagnostic("FT505", Severity.ERROR, text, kernel.name_span),)
         yield Report(kernel.name, rungs_of, found)
 
 
+def note(words: str) -> None:
+    """For tests: on standard error, and in a file where they name one."""
+    print(words, file=sys.stderr)
+    if path := os.environ.get("FAKE_LOG"):
+        with open(path, "a", encoding="utf-8") as log:
+            print(words, file=log)
+
+
 if __name__ == "__main__":
+    note("started")
     sys.exit(serve(sys.argv[1:], Application(translator=translate, verifier=verify)))  # type: ignore[arg-type]

@@ -30,16 +30,21 @@ TIMEOUT_S = 180.0
 
 NEEDS = {
     types.WORKSPACE_CODE_LENS_REFRESH: "workspace.codeLens.refreshSupport",
+    types.WORKSPACE_INLAY_HINT_REFRESH: "workspace.inlayHint.refreshSupport",
     types.WORKSPACE_DIAGNOSTIC_REFRESH: "workspace.diagnostics.refreshSupport",
     types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH: "workspace.textDocumentContent",
     types.WORKSPACE_CONFIGURATION: "workspace.configuration",
     types.WORKSPACE_APPLY_EDIT: "workspace.applyEdit",
     types.WINDOW_WORK_DONE_PROGRESS_CREATE: "window.workDoneProgress",
     types.WINDOW_SHOW_DOCUMENT: "window.showDocument.support",
-    types.CLIENT_REGISTER_CAPABILITY: "textDocument.definition.dynamicRegistration",
-    types.CLIENT_UNREGISTER_CAPABILITY: "textDocument.definition.dynamicRegistration",
 }
 """What an editor must have said before the server may ask it."""
+
+REGISTERED = {
+    types.TEXT_DOCUMENT_DEFINITION: "textDocument.definition.dynamicRegistration",
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: "workspace.didChangeWatchedFiles.dynamicRegistration",
+}
+"""The same for what is registered while a session runs."""
 
 
 class Stream(Protocol):
@@ -83,6 +88,7 @@ class StrictClient(LanguageClient):
         self._abilities: dict[str, object] = {}
         for method in (
             types.WORKSPACE_CODE_LENS_REFRESH,
+            types.WORKSPACE_INLAY_HINT_REFRESH,
             types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH,
             types.WORKSPACE_APPLY_EDIT,
             types.CLIENT_REGISTER_CAPABILITY,
@@ -131,8 +137,10 @@ class StrictClient(LanguageClient):
         if "id" not in message:
             self._queue(method).put_nowait(message.get("params"))
             return
-        need = NEEDS.get(method)
-        if need is None or not self._can(need):
+        params = message.get("params")
+        changed = params.get("registrations") or params.get("unregisterations") if isinstance(params, dict) else None
+        needs = [REGISTERED.get(c["method"]) for c in changed] if changed else [NEEDS.get(method)]
+        if not all(need is not None and self._can(need) for need in needs):
             self.faults.append(f"{method} was asked of an editor that did not offer it")
         self.requests.append(message)
         self._asked.setdefault(method, asyncio.Event()).set()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 
 from ferrotile.syntax.document import Document
-from ferrotile.translation import KernelTranslation
+from ferrotile.translation import KernelTranslation, Options
 from ferrotile_runner.report import KernelReport, Rung, RungResult, RungStatus, kernel_report
 from ferrotile_server.application import MARK, Analysis, Application, Progress
 
@@ -53,6 +53,8 @@ def test_a_digest_rests_on_the_kernel_and_on_what_it_may_use() -> None:
     assert helper.digest("one") != before.digest("one")
     assert own.digest("one") != before.digest("one")
     assert own.digest("two") == before.digest("two")
+    elsewhere = Analysis(before.document, before.translation, Options(target="sm_100"))
+    assert elsewhere.digest("one") != before.digest("one"), "a verdict is for one target"
 
 
 def test_verify_hands_all_named_kernels_to_one_climb_and_gives_reports_one_by_one() -> None:

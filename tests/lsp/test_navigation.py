@@ -258,7 +258,7 @@ async def test_a_preview_that_is_not_refreshed_yet(session: StrictClient, path: 
     session.change(path.as_uri(), 1, TEXT.replace("i = ct.bid(0)", "i = 0 + ct.bid(0) * 2"))
     assert await python_of(session, target, store) is None
     await content(session, target)
-    assert await python_of(session, target, line_of("twice", "y.store", await content(session, target)))
+    assert await python_of(session, target, line_of("twice", "store", await content(session, target)))
 
 
 async def test_a_refused_kernel_has_no_rust_but_reasons(session: StrictClient, path: Path) -> None:

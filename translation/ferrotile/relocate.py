@@ -148,6 +148,7 @@ class MovedKernel(KernelTranslation, frozen=True, kw_only=True, eq=False):
             origin.unsafe,
             SourceMap(),
             shift.of(origin.diagnostics) if origin.diagnostics else (),
+            origin.readings,
             origin=origin,
             shift=shift,
             moved={},

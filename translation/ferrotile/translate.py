@@ -187,7 +187,8 @@ def _one(
     source, before = lowering.source, start
     try:
         lowered = lowering.of(signature)
-        start = replace(start, program=lowered.program, diagnostics=(*start.diagnostics, *lowered.diagnostics))
+        told = (*start.diagnostics, *lowered.diagnostics)
+        start = replace(start, program=lowered.program, diagnostics=told, readings=lowered.readings)
         if lowered.program is None or any(d.severity is Severity.ERROR for d in lowered.diagnostics):
             return start, None
         comments = comments_of(document, lowering.module, source, lowered.program)
@@ -219,7 +220,7 @@ def _generic(
         if program is None or has_scalar_variable(program):
             return None
         told = (*start.diagnostics, *lowered.diagnostics)
-        one = replace(start, signature=candidate, program=program, diagnostics=told)
+        one = replace(start, signature=candidate, program=program, diagnostics=told, readings=lowered.readings)
         kernel, text = translate_program(program, candidate, options, comments, one, named)
         if text is None:
             return None

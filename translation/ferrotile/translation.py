@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.program.ir import Program
+from ferrotile.readings import Readings
 from ferrotile.signatures.model import Signature
 from ferrotile.syntax.span import Span
 
@@ -75,7 +76,8 @@ class SourceMap(Struct, frozen=True):
 
 class KernelTranslation(Struct, frozen=True):
     """One kernel under one signature. `rust` is a complete `#[cutile::module] mod ...` text with this entry and the
-    helpers that it needs, or None when refused; then `diagnostics` has at least one error."""
+    helpers that it needs, or None when refused; then `diagnostics` has at least one error. `readings`: what the front
+    end made of each expression, also of a refused kernel, as far as it came."""
 
     name: str
     dialect: str
@@ -89,6 +91,7 @@ class KernelTranslation(Struct, frozen=True):
     unsafe: UnsafeCount
     source_map: SourceMap
     diagnostics: tuple[Diagnostic, ...]
+    readings: Readings | None = None
 
 
 class Options(Struct, frozen=True):

@@ -1,27 +1,46 @@
 import * as vscode from "vscode";
-import { LanguageClient, Trace, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+import { LanguageClient, State, Trace, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+import type { PrivateEnvironment } from "./environment.js";
 import { findInterpreter } from "./interpreter.js";
-import { SECTION, settings } from "./settings.js";
+import { mayRun } from "./trust.js";
+import { KERNELS, type KernelList } from "./protocol.js";
+import { SCHEMES, SECTION, settings } from "./settings.js";
 
 /** Commands of this extension that the server may name in lenses and actions. */
 const CLIENT_COMMANDS = ["ferrotile.preview", "ferrotile.verify"];
+
+/** `notNeeded`: no file with kernels has been open yet. */
+export type Health = "notNeeded" | "starting" | "running" | "notFound" | "stopped";
 
 /** Owns the one language client; starts and restarts follow one another, never overlap. */
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private queue: Promise<void> = Promise.resolve();
-  private running: string | undefined;
+  private interpreter: string | undefined;
+  private state: Health = "notNeeded";
+  private readonly changes = new vscode.EventEmitter<Health>();
+  private readonly lists = new vscode.EventEmitter<KernelList>();
+  readonly onHealth = this.changes.event;
+  /** The kernels of an open file, as often as they change. */
+  readonly onKernels = this.lists.event;
 
   constructor(
     private readonly output: vscode.LogOutputChannel,
     private readonly folder: string,
+    private readonly bundled: PrivateEnvironment,
   ) {}
 
-  /** The running client; explains itself to the user where there is none. */
-  get(): LanguageClient | undefined {
-    if (this.client === undefined) {
-      void vscode.window.showErrorMessage("ferrotile: the language server is not running; see the ferrotile output.");
+  get health(): Health {
+    return this.state;
+  }
+
+  /** The running client, started where it has not been; undefined where there is no server to start. */
+  async get(): Promise<LanguageClient | undefined> {
+    if (this.state === "notNeeded") {
+      this.become("starting");
+      void this.restart();
     }
+    await this.queue;
     return this.client;
   }
 
@@ -35,7 +54,7 @@ export class Server implements vscode.Disposable {
 
   /** Restart only where another interpreter would be used now. */
   async interpreterChanged(): Promise<void> {
-    if ((await findInterpreter()) !== this.running) {
+    if (this.state !== "notNeeded" && (await findInterpreter(this.bundled)) !== this.interpreter) {
       await this.restart();
     }
   }
@@ -45,16 +64,22 @@ export class Server implements vscode.Disposable {
     await this.client?.setTrace(Trace.fromString(level));
   }
 
+  private become(state: Health): void {
+    this.state = state;
+    this.changes.fire(state);
+  }
+
   private async start(): Promise<void> {
-    const interpreter = await findInterpreter();
+    if (this.state !== "starting") {
+      this.become("starting");
+    }
+    const interpreter = await findInterpreter(this.bundled);
     if (interpreter === undefined) {
-      this.output.error("No Python 3.11 or newer with `ferrotile` installed was found.");
-      const open = "Open Settings";
-      void vscode.window
-        .showErrorMessage("ferrotile: no Python 3.11+ with `ferrotile` installed was found (`pip install ferrotile`).", open)
-        .then((answer) => answer === open && vscode.commands.executeCommand("workbench.action.openSettings", "ferrotile.interpreter"));
+      this.output.error("No Python 3.11 or newer with ferrotile was found.");
+      this.become("notFound");
       return;
     }
+    this.output.info(`Starting the language server with ${interpreter}.`);
     // -P, and a folder of our own: a module in the workspace must not be imported in place of the server's.
     const server: ServerOptions = {
       command: interpreter,
@@ -62,31 +87,42 @@ export class Server implements vscode.Disposable {
       options: { cwd: this.folder },
     };
     const options: LanguageClientOptions = {
-      documentSelector: ["file", "untitled"].map((scheme) => ({ scheme, language: "python" })),
+      documentSelector: SCHEMES.map((scheme) => ({ scheme, language: "python" })),
       outputChannel: this.output,
       initializationOptions: {
-        workspaceTrusted: vscode.workspace.isTrusted,
+        workspaceTrusted: mayRun(),
         clientCommands: CLIENT_COMMANDS,
         icons: true,
+        kernels: true,
+        // VS Code goes on to a server that can say beforehand where it renames; Jedi's cannot.
+        rename: vscode.workspace.getConfiguration("python").get("languageServer") !== "Jedi",
         settings: settings(),
       },
       synchronize: { configurationSection: SECTION },
     };
     const client = new LanguageClient(SECTION, "ferrotile", server, options);
+    client.onNotification(KERNELS, (list: KernelList) => this.lists.fire(list));
+    client.onDidChangeState(({ newState }) => {
+      if (this.client === client) {
+        this.become(newState === State.Running ? "running" : newState === State.Starting ? "starting" : "stopped");
+      }
+    });
     try {
       await client.start();
       this.client = client;
-      this.running = interpreter;
+      this.interpreter = interpreter;
+      this.become("running");
       await this.setTrace();
     } catch (error) {
       this.output.error(`The language server did not start: ${String(error)}`);
+      this.become("stopped");
     }
   }
 
   private async stop(): Promise<void> {
     const client = this.client;
     this.client = undefined;
-    this.running = undefined;
+    this.interpreter = undefined;
     try {
       await client?.dispose();
     } catch (error) {
@@ -97,5 +133,7 @@ export class Server implements vscode.Disposable {
   async dispose(): Promise<void> {
     await this.queue;
     await this.stop();
+    this.changes.dispose();
+    this.lists.dispose();
   }
 }

@@ -1,28 +1,43 @@
 import * as vscode from "vscode";
 import { Server } from "./client.js";
-import { registerCommands } from "./commands.js";
+import { offerInstallation, registerCommands } from "./commands.js";
+import { PrivateEnvironment } from "./environment.js";
 import { onInterpreterChange } from "./interpreter.js";
+import { Kernels } from "./kernels.js";
+import { MatchingLines } from "./matching.js";
+import { whenNeeded } from "./relevance.js";
+import { showStatus } from "./status.js";
+import { KernelTests } from "./testing.js";
 
 let server: Server | undefined;
 
+/** Runs for every Python file, so it starts nothing: the server comes with the first file that holds a kernel. */
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const output = vscode.window.createOutputChannel("ferrotile", { log: true });
-  const running = new Server(output, context.extensionPath);
+  const bundled = new PrivateEnvironment(context);
+  const running = new Server(output, context.extensionPath, bundled);
+  const kernels = new Kernels(running);
+  const tests = new KernelTests(running, kernels);
   server = running;
   context.subscriptions.push(
     output,
-    ...registerCommands(running),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void running.restart()),
+    kernels,
+    tests,
+    showStatus(running, kernels),
+    offerInstallation(running),
+    new MatchingLines(running),
+    ...registerCommands(running, tests, bundled, output),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => running.health === "notNeeded" || void running.restart()),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration("ferrotile.interpreter")) {
-        void running.restart();
+      if (["ferrotile.interpreter", "ferrotile.importStrategy"].some((name) => event.affectsConfiguration(name))) {
+        void running.interpreterChanged();
       } else if (event.affectsConfiguration("ferrotile.trace")) {
         void running.setTrace();
       }
     }),
+    whenNeeded(() => void running.get()),
     await onInterpreterChange(() => void running.interpreterChanged()),
   );
-  await running.restart();
 }
 
 export async function deactivate(): Promise<void> {

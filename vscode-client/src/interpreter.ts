@@ -1,10 +1,8 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import * as vscode from "vscode";
-import { configuredInterpreter } from "./settings.js";
+import { firstThat, type PrivateEnvironment } from "./environment.js";
+import { configuredInterpreter, importStrategy } from "./settings.js";
 
-const run = promisify(execFile);
-const PROBE = "import sys, importlib.util as u; sys.exit(0 if sys.version_info >= (3, 11) and u.find_spec('ferrotile_server') else 1)";
+const HAS_FERROTILE = "import sys, importlib.util as u; sys.exit(0 if sys.version_info >= (3, 11) and u.find_spec('ferrotile_server') else 1)";
 
 /** The part of the Python extension's API that is used. */
 interface PythonApi {
@@ -26,11 +24,8 @@ async function pythonApi(): Promise<PythonApi | undefined> {
   }
 }
 
-async function candidates(): Promise<string[]> {
-  const own = configuredInterpreter();
-  if (own !== undefined) {
-    return [own];
-  }
+/** The user's Pythons: the Python extension's choice, then those on the PATH. */
+export async function pythons(): Promise<string[]> {
   const found: string[] = [];
   // A workspace can choose the Python extension's interpreter, so an untrusted one does not get to name an executable.
   if (vscode.workspace.isTrusted) {
@@ -42,17 +37,16 @@ async function candidates(): Promise<string[]> {
   return [...found, "python3", "python"];
 }
 
-/** The first interpreter that is new enough and has ferrotile, or undefined. */
-export async function findInterpreter(): Promise<string | undefined> {
-  for (const path of await candidates()) {
-    try {
-      await run(path, ["-I", "-c", PROBE], { timeout: 10_000 });
-      return path;
-    } catch {
-      continue;
-    }
+/** The Python that runs the server: the setting's, else by `importStrategy`; undefined where none has ferrotile. */
+export async function findInterpreter(bundled: PrivateEnvironment): Promise<string | undefined> {
+  const own = configuredInterpreter();
+  if (own !== undefined) {
+    return firstThat([own], HAS_FERROTILE);
   }
-  return undefined;
+  if (importStrategy() === "useBundled") {
+    return bundled.python;
+  }
+  return (await firstThat(await pythons(), HAS_FERROTILE)) ?? bundled.python;
 }
 
 /** Calls back when the Python extension's interpreter changes; nothing where that extension is missing. */

@@ -7,6 +7,9 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
+from ferrotile.diagnostics.model import Diagnostic
+from ferrotile.syntax.document import Document
+from ferrotile.syntax.positions import Encoding
 from ferrotile.syntax.span import Span
 from ferrotile.translation import Options
 from lsprotocol import types
@@ -18,7 +21,7 @@ from ferrotile_server.lsp import convert
 from ferrotile_server.lsp.documents import Documents, OpenDocument
 from ferrotile_server.lsp.progress import ProgressTokens
 from ferrotile_server.lsp.session import Client, Settings
-from ferrotile_server.lsp.surroundings import Surroundings
+from ferrotile_server.lsp.surroundings import Listing, Surroundings
 from ferrotile_server.lsp.trust import Executor, refuse
 
 PREVIEW_SCHEME = "ferrotile-rs"
@@ -33,11 +36,29 @@ class Snapshot(Struct, frozen=True):
 
     def range_of(self, span: Span) -> types.Range:
         """A span as the editor counts."""
-        return convert.range_of(self.file.document, span, self.client.encoding)
+        return convert.range_of(self.file, span, self.client.encoding)
 
     def offset_of(self, position: types.Position) -> int:
         """A position of the editor as a byte offset."""
-        return convert.offset_of(self.file.document, position, self.client.encoding)
+        return self.file.offset(position.line, position.character, self.client.encoding)
+
+    def position_of(self, offset: int) -> types.Position:
+        """A byte offset as the editor counts."""
+        return types.Position(*self.file.position(offset, self.client.encoding))
+
+    def line_of(self, offset: int) -> int:
+        """The line of a byte offset as people count, from 1."""
+        return self.file.position(offset, Encoding.UTF8)[0] + 1
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What the translator says of this document; of a notebook's cell, of the cell."""
+        return tuple(d for d in self.analysis.diagnostics if self.file.holds(d.span))
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        """Each kernel of this document once, in the order of the source."""
+        return tuple(n for n in self.analysis.kernel_names if self.file.holds(self.analysis.named(n)[0].name_span))
 
 
 class Context:
@@ -49,15 +70,19 @@ class Context:
         self.documents = Documents()
         self.client = Client()
         self.settings = Settings()
+        self.folder_settings: dict[str, Settings] = {}
+        """By URI of a workspace folder; empty where the editor tells none apart."""
         self.executor: Executor = refuse
         self.trusted = False
         self.progress = ProgressTokens()
-        self.refresh: Callable[[str], None] = lambda _: None
-        """Set by the push feature: show again what is known of a file."""
+        self.refresh: Callable[[str, bool], None] = lambda _, __: None
+        """Set by the push feature: show again what is known of a file, at once or when typing pauses."""
+        self.rounds = 0
+        """How often something that may concern every file has changed."""
         self.surroundings = Surroundings(application, self._late)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pool = ThreadPoolExecutor(1, "ferrotile-analysis")
-        self._analyses: dict[str, tuple[OpenDocument, Options, asyncio.Future[Analysis]]] = {}
+        self._analyses: dict[str, tuple[Document, Options, asyncio.Future[Analysis]]] = {}
         self._background: set[asyncio.Task[None]] = set()
 
     async def snapshot(self, uri: str) -> Snapshot | None:
@@ -65,16 +90,37 @@ class Context:
         file = self.documents.get(uri)
         if file is None:
             return None
-        options = self.application.options
-        known = self._analyses.get(uri)
-        if known is None or known[0] is not file or known[1] != options or known[2].cancelled():
+        options = self.settings_of(file.whole).options
+        known = self._analyses.get(file.whole)
+        if known is None or known[0] is not file.document or known[1] != options or known[2].cancelled():
             loop = asyncio.get_running_loop()
             self._loop = loop
-            buffers = {f.uri: f.document for f in self.documents}
-            future = loop.run_in_executor(self._pool, self.surroundings.analyse, file.document, uri, buffers)
-            known = (file, options, future)
-            self._analyses[uri] = known
+            listing = self.surroundings.listing(file.document, file.whole)
+            if listing is None or not listing.patience:
+                future = self._analyse(file)
+            else:
+                future = loop.create_task(self._analyse_after(file, listing))
+            known = (file.document, options, future)
+            self._analyses[file.whole] = known
         return Snapshot(file, await asyncio.shield(known[2]), self.client)
+
+    def settings_of(self, uri: str) -> Settings:
+        """Those of the innermost workspace folder that has its own, else those of all."""
+        if not self.folder_settings:
+            return self.settings
+        inside = [folder for folder in self.folder_settings if uri.startswith(folder.rstrip("/") + "/")]
+        return self.folder_settings[max(inside, key=len)] if inside else self.settings
+
+    def _analyse(self, file: OpenDocument) -> asyncio.Future[Analysis]:
+        buffers = {f.uri: f.document for f in self.documents}
+        loop = asyncio.get_running_loop()
+        options = self.settings_of(file.whole).options
+        return loop.run_in_executor(self._pool, self.surroundings.analyse, file.document, file.whole, buffers, options)
+
+    async def _analyse_after(self, file: OpenDocument, listing: Listing) -> Analysis:
+        """Wait for the files around, here and not in the pool's one thread: other documents are served meanwhile."""
+        await asyncio.wait([asyncio.wrap_future(listing.found)], timeout=listing.patience)
+        return await self._analyse(file)
 
     def _late(self, uri: str) -> None:
         if self._loop is not None and not self._loop.is_closed():
@@ -90,23 +136,29 @@ class Context:
 
         return later
 
-    def renew(self, uris: Iterable[str] | None = None) -> None:
+    def renew(self, uris: Iterable[str] | None = None, at_once: bool = True) -> None:
         """Other files changed: analyse these open documents anew, without `uris` all of them."""
+        self.rounds += uris is None
         for uri in [f.uri for f in self.documents] if uris is None else tuple(uris):
-            if self.documents.get(uri) is not None:
-                self._analyses.pop(uri, None)
-                self.refresh(uri)
+            file = self.documents.get(uri)
+            if file is not None:
+                self._analyses.pop(file.whole, None)
+                self.refresh(uri, at_once)
 
     def renew_dependents(self, uri: str) -> None:
         """The text of `uri` changed, or it was closed: analyse what may depend on it anew."""
         file = self.documents.get(uri)
         opened = [f.uri for f in self.documents]
-        self.renew(self.surroundings.dependents(uri, None if file is None else file.document, opened))
+        self.renew(self.surroundings.dependents(uri, None if file is None else file.document, opened), at_once=False)
 
     def close(self, uri: str) -> None:
         """Forget a closed document."""
-        self.surroundings.forget(uri)
         self.documents.close(uri)
+        self.drop(uri)
+
+    def drop(self, uri: str) -> None:
+        """Forget what is known of a document, or of a notebook as a whole."""
+        self.surroundings.forget(uri)
         self._analyses.pop(uri, None)
         self.application.forget(uri)
 

@@ -12,6 +12,7 @@ from ferrotile.syntax.positions import Encoding
 from ferrotile.syntax.span import Span
 from lsprotocol import types
 
+from ferrotile_server.lsp.documents import OpenDocument
 from ferrotile_server.lsp.session import Client
 
 SOURCE = "ferrotile"
@@ -20,29 +21,25 @@ ROOT = Path(__file__).resolve().parents[3]
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
-    Severity.INFORMATION: types.DiagnosticSeverity.Information,
+    Severity.INFORMATION: types.DiagnosticSeverity.Hint,  # a note asks for nothing: no line in a list of problems
     Severity.HINT: types.DiagnosticSeverity.Hint,
 }
 
 
-def range_of(document: Document, span: Span, encoding: Encoding) -> types.Range:
+def range_of(document: Document | OpenDocument, span: Span, encoding: Encoding) -> types.Range:
     """The range of a span."""
+    places = document.lines if isinstance(document, Document) else document
     return types.Range(
-        types.Position(*document.lines.position(span.start, encoding)),
-        types.Position(*document.lines.position(span.end, encoding)),
+        types.Position(*places.position(span.start, encoding)), types.Position(*places.position(span.end, encoding))
     )
 
 
-def offset_of(document: Document, position: types.Position, encoding: Encoding) -> int:
-    """The byte offset of a position; clamps."""
-    return document.lines.offset(position.line, position.character, encoding)
-
-
-def diagnostic(uri: str, document: Document, found: Diagnostic, client: Client) -> types.Diagnostic:
+def diagnostic(uri: str, document: Document | OpenDocument, found: Diagnostic, client: Client) -> types.Diagnostic:
     """A diagnostic, as rich as the editor can show it."""
     related = [
         types.DiagnosticRelatedInformation(types.Location(uri, range_of(document, span, client.encoding)), text)
         for span, text in found.related
+        if isinstance(document, Document) or document.holds(span)
     ]
     page = page_of(found.code)
     return types.Diagnostic(
@@ -53,7 +50,28 @@ def diagnostic(uri: str, document: Document, found: Diagnostic, client: Client) 
         code_description=types.CodeDescription(page) if page and client.code_description else None,
         source=SOURCE,
         related_information=related if related and client.related_information else None,
+        data=_data(document, found, client) if client.diagnostic_data else None,
     )
+
+
+def _data(document: Document | OpenDocument, found: Diagnostic, client: Client) -> dict[str, object]:
+    """For the editor to hand back, or to use at once: the code, what to do next, and the quick fix, if there is one."""
+    entry, fix = CATALOGUE.get(found.code), found.fix
+    data: dict[str, object] = {"code": found.code}
+    if entry is not None:
+        data["action"] = entry.action
+    if fix is not None:
+        place = range_of(document, fix.span, client.encoding)
+        data["fix"] = {"title": fix.title, "edit": {"range": plain_range(place), "newText": fix.text}}
+    return data
+
+
+def plain_range(place: types.Range) -> dict[str, object]:
+    """A range as JSON."""
+    return {
+        "start": {"line": place.start.line, "character": place.start.character},
+        "end": {"line": place.end.line, "character": place.end.character},
+    }
 
 
 def page_of(code: str) -> str | None:
@@ -73,5 +91,8 @@ def fence(text: str, language: str) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` as Markdown that shows it literally, on one line."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>~-])", r"\\\1", " ".join(text.split()))
+    """`text` as Markdown that shows it literally, on one line. Nothing more is escaped than must be: some editors show
+    the backslashes."""
+    line = " ".join(text.split())
+    line = re.sub(r"[\\`*\[\]<>~&]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", line)
+    return re.sub(r"^(?=[#+=-])|^(\d+)(?=[.)])", r"\1\\", line)

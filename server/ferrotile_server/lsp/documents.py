@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.positions import Encoding
+from ferrotile.syntax.span import Span
 from msgspec import Struct
 
 logger = logging.getLogger(__name__)
@@ -23,12 +24,43 @@ class Change(Struct, frozen=True):
     end: tuple[int, int] = (0, 0)
 
 
+class Cell(Struct, frozen=True):
+    """Which part of a notebook's text is a cell's: its first line, and its bytes."""
+
+    first_line: int
+    span: Span
+
+
 class OpenDocument(Struct, frozen=True):
-    """A snapshot of one open document under the editor's own spelling of its URI."""
+    """A snapshot of one open document under the editor's own spelling of its URI. Of a notebook's `cell`, `document` is
+    the text of the whole notebook, whose URI is `notebook`."""
 
     uri: str
     version: int
     document: Document
+    cell: Cell | None = None
+    notebook: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The URI of what is analysed as one."""
+        return self.notebook or self.uri
+
+    def offset(self, line: int, character: int, encoding: Encoding) -> int:
+        """The byte offset of a place in the editor; clamps."""
+        if self.cell is None:
+            return self.document.lines.offset(line, character, encoding)
+        found = self.document.lines.offset(line + self.cell.first_line, character, encoding)
+        return min(max(found, self.cell.span.start), self.cell.span.end)
+
+    def position(self, offset: int, encoding: Encoding) -> tuple[int, int]:
+        """Line and column in the editor of a byte offset."""
+        line, column = self.document.lines.position(offset, encoding)
+        return (line, column) if self.cell is None else (max(0, line - self.cell.first_line), column)
+
+    def holds(self, span: Span) -> bool:
+        """Whether a place in the text is in what the editor knows by this URI."""
+        return self.cell is None or self.cell.span.start <= span.start <= self.cell.span.end
 
     @property
     def stem(self) -> str:
@@ -56,16 +88,12 @@ class Documents:
         if version < current.version:
             logger.warning("version %d is older than %d and was ignored", version, current.version)
             return None
-        document = current.document
-        for change in changes:
-            if change.start is None:
-                document = Document(change.text)
-                continue
-            start = document.lines.offset(*change.start, encoding)
-            end = document.lines.offset(*change.end, encoding)
-            document = document.edit(min(start, end), max(start, end), change.text)
-        self._open[uri] = OpenDocument(uri, version, document)
-        return self._open[uri]
+        return self.put(OpenDocument(uri, version, changed(current.document, changes, encoding)))
+
+    def put(self, file: OpenDocument) -> OpenDocument:
+        """Keep a snapshot in the place of the one before it."""
+        self._open[file.uri] = file
+        return file
 
     def close(self, uri: str) -> None:
         """A document was closed; one that is not open is none of our business."""
@@ -77,6 +105,18 @@ class Documents:
 
     def __iter__(self) -> Iterator[OpenDocument]:
         return iter(tuple(self._open.values()))
+
+
+def changed(document: Document, changes: Sequence[Change], encoding: Encoding) -> Document:
+    """A text after changes, each of the result of the one before."""
+    for change in changes:
+        if change.start is None:
+            document = Document(change.text)
+            continue
+        start = document.lines.offset(*change.start, encoding)
+        end = document.lines.offset(*change.end, encoding)
+        document = document.edit(min(start, end), max(start, end), change.text)
+    return document
 
 
 def stem_of(uri: str) -> str:

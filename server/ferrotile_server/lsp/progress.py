@@ -1,5 +1,4 @@
-"""Work-done progress that the server begins: editors send no token in requests. Tokens are text, since Zed
-takes no
+"""Work-done progress, under the token of the request or one that the server makes. Its own are text, since Zed takes no
 numbers. Nothing is sent where the editor refused the token, and `end` is always sent where it did not."""
 
 from __future__ import annotations
@@ -38,13 +37,14 @@ class ProgressTokens:
 
     @asynccontextmanager
     async def work(
-        self, server: LanguageServer, supported: bool, title: str, cancel: Event
+        self, server: LanguageServer, supported: bool, title: str, cancel: Event, given: str | int | None = None
     ) -> AsyncIterator[Callable[[str], None]]:
-        """Show a work; gives a function, callable from any thread, that says what is being done."""
-        token = str(uuid.uuid4())
-        self._cancels[token] = cancel
+        """Show a work; gives a function, callable from any thread, that says what is being done. `given`: the token
+        of the request."""
+        token = str(uuid.uuid4()) if given is None else given
+        self._cancels[str(token)] = cancel
         loop = asyncio.get_running_loop()
-        shown = supported and await _create(server, token)
+        shown = given is not None or (supported and await _create(server, str(token)))
         try:
             if shown:
                 begin = types.WorkDoneProgressBegin(title=title, cancellable=True)
@@ -57,7 +57,7 @@ class ProgressTokens:
 
             yield say
         finally:
-            self._cancels.pop(token, None)
+            self._cancels.pop(str(token), None)
             if shown:
                 server.progress(types.ProgressParams(token, types.WorkDoneProgressEnd()))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import sys
@@ -12,10 +11,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import BinaryIO
 
-from pygls.io_ import StdoutWriter
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
 from ferrotile_server.application import Application
+from ferrotile_server.lsp import garbage
 from ferrotile_server.lsp.context import PREVIEW_SCHEME, Context
 from ferrotile_server.lsp.features import (
     code_action,
@@ -25,25 +25,34 @@ from ferrotile_server.lsp.features import (
     debug_info,
     definition,
     diagnostics_pull,
+    diagnostics_workspace,
     document_symbol,
     execute_command,
     hover,
     implementation,
     inlay_hint,
     lifecycle,
+    line_map,
+    notebook_sync,
     preview_request,
+    rename,
     verify,
     watch_files,
+    workspace_kernels,
 )
 from ferrotile_server.lsp.features.diagnostics_push import Publisher
+from ferrotile_server.lsp.features.kernels import KernelLists
 from ferrotile_server.lsp.protocol import Protocol
-from ferrotile_server.lsp.transport import FramingError, guard_stdout, parent_is_gone, read_frame
+from ferrotile_server.lsp.transport import Writer, follow, guard_stdout, parent_is_gone
 
 logger = logging.getLogger(__name__)
 
 PARENT_POLL_S = 5.0
 GRACE_S = 0.7
 """For compilers to stop; VS Code kills the server 2 s after `shutdown`."""
+SWITCH_S = 0.0005
+"""How long a thread may keep the interpreter while the event loop waits for it. Python's own 5 ms are half of what a
+request may take."""
 VERSION = "0.1.0"
 
 
@@ -53,32 +62,41 @@ class Server(LanguageServer):
     protocol: Protocol
 
     def report_server_error(self, error: Exception, source: object) -> None:
-        """Log; requests are answered with an error already."""
-        logger.error("%s: %s", getattr(source, "__name__", source), error)
+        """Log; requests are answered with an error already. What was refused for a good reason is no fault, and some
+        editors show all that is logged."""
+        refused = isinstance(error, JsonRpcException) and not isinstance(error, JsonRpcInternalError)
+        level = logging.INFO if refused else logging.ERROR
+        logger.log(level, "%s: %s", getattr(source, "__name__", source), error)
 
 
 def build(application: Application | None = None) -> tuple[Server, Context]:
     """A server with all its features; must be called inside the event loop."""
-    server = Server("ferrotile", VERSION, protocol_cls=Protocol)
+    server = Server("ferrotile", VERSION, protocol_cls=Protocol, notebook_document_sync=notebook_sync.SYNC)
     server.protocol.schemes = (PREVIEW_SCHEME,)
     context = Context(server, application or Application())
+    server.protocol.checks_workspace = lambda: context.settings.checks_workspace
     publisher = Publisher(context)
     diagnostics_pull.register(context)
+    diagnostics_workspace.register(context)
     hover.register(context)
     code_action.register(context)
     code_lens.register(context)
     inlay_hint.register(context)
     document_symbol.register(context)
     completion.register(context)
+    rename.register(context)
     previews = content.register(context)
     implementation.register(context)
     definitions = definition.register(context, previews)
     verification = verify.register(context)
     preview_request.register(context)
+    line_map.register(context)
     debug_info.register(context)
     execute_command.register(context, previews, verification)
+    workspace_kernels.register(context)
     watch_files.register(context)
-    lifecycle.register(context, publisher, previews, definitions, partial(watch_files.start, context))
+    lists = KernelLists(context)
+    lifecycle.register(context, publisher, previews, definitions, lists, partial(watch_files.start, context))
     return server, context
 
 
@@ -87,23 +105,23 @@ async def run(stdin: BinaryIO, stdout: BinaryIO, application: Application | None
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     server, context = build(application)
-    server.protocol.set_writer(StdoutWriter(stdout))
+    server.protocol.set_writer(Writer(stdout, ended.set))
     server.protocol.on_exit = ended.set
+    heard = loop.time()
 
-    def read() -> None:
-        try:
-            while (frame := read_frame(stdin)) is not None:
-                loop.call_soon_threadsafe(server.protocol.receive, frame.body)
-        except FramingError as error:
-            logger.error("the stream cannot be followed: %s", error)
-        except (OSError, ValueError, RuntimeError):
-            logger.error("the stream broke")
-        loop.call_soon_threadsafe(ended.set)
+    def receive(body: bytes) -> None:
+        nonlocal heard
+        heard = loop.time()
+        server.protocol.receive(body)
 
-    threading.Thread(target=read, name="ferrotile-reader", daemon=True).start()
-    watch = loop.create_task(_watch_parent(server, ended))
+    follow(stdin, receive, ended.set)
+    watches = (
+        loop.create_task(_watch_parent(server, ended)),
+        loop.create_task(garbage.collect_in_silence(lambda: loop.time() - heard)),
+    )
     await ended.wait()
-    watch.cancel()
+    for watch in watches:
+        watch.cancel()
     context.progress.cancel_all()
     await asyncio.sleep(0.05)  # lets runners see their cancel flag
     closing = threading.Thread(target=context.application.close, daemon=True)
@@ -131,7 +149,8 @@ def serve(argv: Sequence[str] = (), application: Application | None = None) -> i
     logging.getLogger("ferrotile_server").setLevel(level)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs whole messages, document text included
     channel = guard_stdout()
-    gc.set_threshold(50_000, 20, 20)  # a translation makes many small records and hardly a cycle
+    garbage.begin()
+    sys.setswitchinterval(SWITCH_S)
     code = asyncio.run(run(sys.stdin.buffer, channel, application))
     sys.stderr.flush()
     os._exit(code)  # a thread in a compiler must not keep us alive

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ferrotile.syntax.positions import Encoding
 from ferrotile.translation import Options
 from lsprotocol import types
 from msgspec import Struct, field
-from msgspec.structs import replace
+
+from ferrotile_server.project_settings import merged
 
 SECTION = "ferrotile"
 
@@ -21,9 +20,11 @@ class Client(Struct, frozen=True):
     pulls_diagnostics: bool = False
     refreshes_diagnostics: bool = False
     refreshes_lenses: bool = False
+    refreshes_hints: bool = False
     refreshes_content: bool = False
     related_information: bool = False
     code_description: bool = False
+    diagnostic_data: bool = False
     shows_lenses: bool = False
     markdown: bool = False
     literal_actions: bool = False
@@ -39,6 +40,7 @@ class Client(Struct, frozen=True):
     configuration: bool = False
     watches_files: bool = False
     icons: bool = False
+    lists_kernels: bool = False
     commands: frozenset[str] = frozenset()
     """Commands of the editor's own client that lenses and actions may name
     (`initializationOptions.clientCommands`)."""
@@ -50,28 +52,17 @@ class Settings(Struct, frozen=True):
     options: Options = field(default_factory=Options)
     rungs: tuple[str, ...] = ()
     inlay_hints: bool = True
-
-
-_CHOICES: Mapping[str, frozenset[str]] = {
-    "unsafe": frozenset({"proved", "never"}),
-    "checks": frozenset({"free", "keep"}),
-}
+    checks_workspace: bool = False
+    """Whether files that are not open have diagnostics, too."""
 
 
 def settings_from(value: object, known_rungs: tuple[str, ...]) -> Settings:
     """Read settings; total."""
     given = value if isinstance(value, dict) else {}
-    options = Options()
-    target = given.get("target")
-    if isinstance(target, str) and target.startswith("sm_") and target[3:].isalnum():
-        options = replace(options, target=target)
-    if given.get("unsafe") in _CHOICES["unsafe"]:
-        options = replace(options, unsafe=given["unsafe"])
-    if given.get("checks") in _CHOICES["checks"]:
-        options = replace(options, checks=given["checks"])
     rungs = given.get("rungs")
     chosen = tuple(r for r in known_rungs if r in rungs) if isinstance(rungs, list) else ()
-    return Settings(options, chosen, given.get("inlayHints") is not False)
+    everywhere = given.get("diagnosticMode") == "workspace"
+    return Settings(merged(Options(), given), chosen, given.get("inlayHints") is not False, everywhere)
 
 
 def client_from(params: types.InitializeParams, options: object) -> Client:
@@ -90,9 +81,10 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
     return Client(
         name=params.client_info.name if params.client_info else "",
         encoding=_encoding(all_.general.position_encodings if all_.general else None),
-        pulls_diagnostics=text.diagnostic is not None,
+        pulls_diagnostics=pulls(all_),
         refreshes_diagnostics=bool(work.diagnostics and work.diagnostics.refresh_support),
         refreshes_lenses=bool(work.code_lens and work.code_lens.refresh_support),
+        refreshes_hints=bool(work.inlay_hint and work.inlay_hint.refresh_support),
         refreshes_content=work.text_document_content is not None,
         related_information=bool(
             (publish and publish.related_information) or (text.diagnostic and text.diagnostic.related_information)
@@ -101,13 +93,14 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
             (publish and publish.code_description_support)
             or (text.diagnostic and text.diagnostic.code_description_support)
         ),
+        diagnostic_data=bool((publish and publish.data_support) or (text.diagnostic and text.diagnostic.data_support)),
         shows_lenses=text.code_lens is not None,
         markdown=hover is None or types.MarkupKind.Markdown in hover,
         literal_actions=bool(action and action.code_action_literal_support),
         resolves_edits=bool(
             action and action.data_support and action.resolve_support and "edit" in action.resolve_support.properties
         ),
-        document_changes=bool(edits and edits.document_changes),
+        document_changes=bool(edits and (edits.document_changes or operations)),  # Neovim says only the latter
         creates_files=bool(operations and types.ResourceOperationKind.Create in operations),
         progress=bool(window.work_done_progress),
         shows_documents=bool(window.show_document and window.show_document.support),
@@ -118,8 +111,25 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
         configuration=bool(work.configuration),
         watches_files=bool(work.did_change_watched_files and work.did_change_watched_files.dynamic_registration),
         icons=own.get("icons") is True,
+        lists_kernels=own.get("kernels") is True,
         commands=frozenset(c for c in commands if isinstance(c, str)) if isinstance(commands, list) else frozenset(),
     )
+
+
+def pulls(capabilities: types.ClientCapabilities) -> bool:
+    """Whether diagnostics wait to be asked for. An editor that cannot be told to ask again, as Neovim 0.11, would go on
+    showing what a change of settings or of another file has made untrue: it gets them pushed."""
+    text, work = capabilities.text_document, capabilities.workspace
+    refreshes = bool(work and work.diagnostics and work.diagnostics.refresh_support)
+    return refreshes and text is not None and text.diagnostic is not None
+
+
+def renames(capabilities: types.ClientCapabilities, options: object) -> bool:
+    """Whether rename is offered. Only where the editor asks before whether it is possible, and the user's configuration
+    says that another server gets its turn after ours has said no: not every editor goes on to the next."""
+    text = capabilities.text_document
+    asks = text is not None and text.rename is not None and bool(text.rename.prepare_support)
+    return asks and isinstance(options, dict) and options.get("rename") is True
 
 
 def _encoding(offered: object) -> Encoding:

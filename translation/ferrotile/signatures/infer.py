@@ -336,7 +336,8 @@ def _others(left_out: list[Signature], configs: int) -> str:
     parts = []
     if left_out:
         lines = ", ".join(dict.fromkeys(p for s in left_out if (p := _place(s))))
-        parts.append(f"{len(left_out)} more launch signatures are not translated{f' ({lines})' if lines else ''}")
+        told = "1 more launch signature is" if len(left_out) == 1 else f"{len(left_out)} more launch signatures are"
+        parts.append(f"{told} not translated{f' ({lines})' if lines else ''}")
     if configs:
         parts.append(f"a tuner may take {configs} other configurations; the first is translated")
     return "; ".join(parts)

@@ -84,18 +84,22 @@ class _Kept(Struct, frozen=True):
 
 
 class Document:
-    """A snapshot. `edit` gives the next one; this one stays valid. Lone surrogates become U+FFFD."""
+    """A snapshot. `edit` gives the next one; this one stays valid. Lone surrogates become U+FFFD.
 
-    __slots__ = ("_comments", "_items", "_kept", "_tree", "data", "lines")
+    It is parsed when its tree is first asked for: of many edits in a row only the last is, and by whoever needs it."""
+
+    __slots__ = ("_comments", "_items", "_kept", "_tree", "_was", "data", "lines")
 
     def __init__(self, text: str) -> None:
         data = _SURROGATE.sub("\ufffd", text).encode("utf-8")
-        self._fill(data, LineTable(data), _parse(data, None))
+        self._fill(data, LineTable(data), None)
 
-    def _fill(self, data: bytes, lines: LineTable, tree: Tree) -> None:
+    def _fill(self, data: bytes, lines: LineTable, was: Tree | None) -> None:
         self.data = data
         self.lines = lines
-        self._tree = tree
+        self._tree: Tree | None = None
+        self._was = was
+        """An earlier text's tree, told of all edits since."""
         self._items: tuple[Item, ...] | None = None
         self._kept = _Kept()
         self._comments: tuple[Comment, ...] | None = None
@@ -107,7 +111,11 @@ class Document:
     @property
     def tree(self) -> Tree:
         """The tree-sitter tree, over the data with every lone `\\r` read as `\\n`."""
-        return self._tree
+        tree = self._tree
+        if tree is None:
+            tree = self._tree = _parse(self.data, self._was)
+            self._was = None
+        return tree
 
     @property
     def too_large(self) -> bool:
@@ -127,21 +135,25 @@ class Document:
         # A `\r` before the edit may gain or lose its `\n`: then the byte that the parser saw there changes.
         first = start - 1 if start and self.data[start - 1] == 0x0D else start
         new_end = start + len(inserted)
-        tree = self._tree.copy()
-        tree.edit(first, end, new_end, self.lines.point(first), self.lines.point(end), lines.point(new_end))
+        was = self._was  # read before the tree: another thread, parsing, sets the tree first
+        was = self._tree or was
+        if was is not None:
+            was = was.copy()
+            was.edit(first, end, new_end, self.lines.point(first), self.lines.point(end), lines.point(new_end))
         following = object.__new__(Document)
-        following._fill(data, lines, _parse(data, None if self.too_large else tree))
-        if self._items is not None:
-            following._kept = self._around(first, end, new_end - end)
+        following._fill(data, lines, None if self.too_large else was)
+        following._kept = self._around(first, end, new_end - end)
         return following
 
     def _around(self, start: int, end: int, delta: int) -> _Kept:
         """The items that an edit of `start` to `end` does not touch; one on a line of the edit counts as touched."""
-        items = self._items or ()
+        kept = self._kept
+        if self._items is not None:
+            kept = _Kept(self._items, self._items)
         last = self.lines.line_end(self.lines.line_of(end))
-        above = bisect_left(items, start, key=lambda i: i.span.end)
-        below = bisect_right(items, last, key=lambda i: i.span.start)
-        return _Kept(items[:above], items[below:], delta)
+        above = bisect_left(kept.above, start, key=lambda i: i.span.end)
+        below = bisect_right(kept.below, last, key=lambda i: i.span.start + kept.delta)
+        return _Kept(kept.above[:above], kept.below[below:], kept.delta + delta)
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -174,7 +186,7 @@ class Document:
         return tuple(found)
 
     def _find_items(self) -> Iterator[Item]:
-        root = self._tree.root_node
+        root = self.tree.root_node
         known = self._kept.by_place()
         if not root.has_error:
             for node in root.children:
@@ -239,7 +251,7 @@ class Document:
         return Item(kind, names, Span(start, end), text, blake2b(raw, digest_size=16).digest(), broken)
 
     def _find_comments(self) -> Iterator[Comment]:
-        root = self._tree.root_node
+        root = self.tree.root_node
         at = self.data.find(b"#")
         while at >= 0:
             node = root.descendant_for_byte_range(at, at + 1)

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 LINE_END = re.compile(rb"\r\n|\n|\r")
 _COMMENT_LINE = re.compile(rb"[ \t\x0c]*#")
+_COMMENT_FIRST = b" \t\x0c#"
 
 
 class Encoding(Enum):
@@ -51,9 +52,10 @@ class LineTable:
 
     def block_start(self, offset: int) -> int:
         """The first byte of the line of `offset`, with the comment lines directly above it."""
-        starts, comment = self._starts, _COMMENT_LINE.match
-        line = self.line_of(offset)
-        while line > 0 and comment(self._data, starts[line - 1]):
+        starts, data = self._starts, self._data
+        line = bisect_right(starts, offset) - 1 if 0 <= offset <= len(data) else self.line_of(offset)
+        # Asked of every kernel at every key: most lines are known by their first byte.
+        while line > 0 and data[starts[line - 1]] in _COMMENT_FIRST and _COMMENT_LINE.match(data, starts[line - 1]):
             line -= 1
         return starts[line]
 
@@ -80,6 +82,11 @@ class LineTable:
 
     def position(self, offset: int, encoding: Encoding = Encoding.UTF16) -> tuple[int, int]:
         """Line and column of a byte offset; one inside a character or a line end moves back to its start."""
+        if 0 <= offset < len(self._data) and self._data[offset] < 0x80:  # the common case, quickly
+            line = bisect_right(self._starts, offset) - 1
+            text = self._data[self._starts[line] : offset]
+            if text.isascii() and text[-1:] != b"\r":
+                return line, len(text)
         offset = boundary(self._data, offset)
         line = self.line_of(offset)
         text = self._data[self._starts[line] : min(offset, self.line_end(line))]

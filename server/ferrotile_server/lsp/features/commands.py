@@ -7,14 +7,21 @@ from lsprotocol import types
 from ferrotile_server.lsp.session import Client
 
 TRANSLATE = "ferrotile.server.translate"
+SHOW = "ferrotile.server.showRust"
 PREVIEW = "ferrotile.server.preview"
 VERIFY = "ferrotile.server.verify"
 DEBUG = "ferrotile.server.debugInformation"
 
 
-def translate(uri: str) -> types.Command:
-    """Write `<stem>.rs`."""
-    return types.Command(title="Translate to Rust", command=TRANSLATE, arguments=[uri])
+def translate(uri: str, kernel: str | None = None) -> types.Command:
+    """Write `<stem>.rs`; with `kernel`, that one beside those that are there."""
+    arguments: list[object] = [uri] if kernel is None else [uri, kernel]
+    return types.Command(title="Translate to Rust", command=TRANSLATE, arguments=arguments)
+
+
+def show(uri: str) -> types.Command:
+    """Open the `<stem>.rs` that an edit has just made: some editors keep it where nobody sees it."""
+    return types.Command(title="Show the Rust", command=SHOW, arguments=[uri])
 
 
 def preview(client: Client, uri: str, kernel: str | None, title: str = "Preview Rust") -> types.Command:

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+import shutil
 import tempfile
+from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
@@ -17,6 +17,7 @@ from ferrotile_server.lsp.documents import stem_of
 from ferrotile_server.lsp.protocol import InvalidParams
 
 NOTHING = "// Not translated:"
+SYNTAX = "FT001"
 
 
 class Previews:
@@ -27,6 +28,7 @@ class Previews:
         self._asked: dict[str, set[str]] = {}
         self._shown: dict[tuple[str, str | None], str] = {}
         self._folder: Path | None = None
+        self._files: dict[str, dict[str | None, str]] = {}
 
     async def content(self, params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
         """The text of a preview; says what is the matter where there is none."""
@@ -49,25 +51,37 @@ class Previews:
         if rust is not None:
             return rust
         lines = [NOTHING]
-        for found in snapshot.analysis.diagnostics:
-            line = snapshot.file.document.lines.position(found.span.start)[0] + 1
+        for found in snapshot.diagnostics:
+            line = snapshot.line_of(found.span.start)
             lines.append(f"// line {line}: {found.code} {' '.join(found.message.split())}")
         return "\n".join(lines) + "\n"
 
     def refresh(self, uri: str) -> None:
         """The source changed: its previews have other content."""
         if not self._context.client.refreshes_content:
+            if uri in self._files:
+                self._context.spawn(self._rewrite(uri))
             return
-        for preview in self._asked.get(uri, ()):
-            request = types.TextDocumentContentRefreshParams(uri=preview)
-            self._context.spawn(self._refresh(request))
+        if self._asked.get(uri):
+            self._context.spawn(self._refresh(uri))
 
-    async def _refresh(self, request: types.TextDocumentContentRefreshParams) -> None:
-        await self._context.ask(self._context.server.workspace_text_document_content_refresh_async(request))
+    async def _refresh(self, uri: str) -> None:
+        """Ask the editor to read the previews whose text is another now. One whose kernel does not parse at the moment
+        stays as it is: that is mostly a kernel being typed."""
+        snapshot = await self._context.snapshot(uri)
+        if snapshot is None:
+            return
+        for preview in tuple(self._asked.get(uri, ())):
+            kernel = source_of(preview)[1]
+            typing = kernel is not None and not snapshot.analysis.named(kernel) and is_broken(snapshot)
+            if not typing and self.text(snapshot, kernel) != self._shown.get((uri, kernel)):
+                request = types.TextDocumentContentRefreshParams(uri=preview)
+                await self._context.ask(self._context.server.workspace_text_document_content_refresh_async(request))
 
     def forget(self, uri: str) -> None:
         """The source was closed."""
         self._asked.pop(uri, None)
+        self._files.pop(uri, None)
         for key in [k for k in self._shown if k[0] == uri]:
             del self._shown[key]
 
@@ -86,25 +100,38 @@ class Previews:
             await self._context.ask(self._context.server.window_show_document_async(params))
         return target
 
+    async def _rewrite(self, uri: str) -> None:
+        """The files follow the Python, for editors that load again what has changed on the disk."""
+        snapshot = await self._context.snapshot(uri)
+        if snapshot is not None:
+            for kernel in tuple(self._files.get(uri, ())):
+                self._write(snapshot, kernel)
+
     def _write(self, snapshot: Snapshot, kernel: str | None) -> Path:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="ferrotile-"))
+        uri = snapshot.file.uri
         safe = "".join(c if c.isalnum() or c in "_-" else "_" for c in kernel or snapshot.file.stem)[:80]
-        path = self._folder / f"{safe}.rs"
-        with contextlib.suppress(OSError):
-            path.chmod(0o600)
-        path.write_text(self.text(snapshot, kernel), encoding="utf-8", newline="\n")
-        path.chmod(0o400)
+        path = self._folder / blake2b(uri.encode("utf-8", "replace"), digest_size=6).hexdigest() / f"{safe}.rs"
+        text, written = self.text(snapshot, kernel), self._files.setdefault(uri, {})
+        if written.get(kernel) != text or not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            new = path.with_suffix(".new")
+            new.write_text(text, encoding="utf-8", newline="\n")
+            new.chmod(0o400)
+            new.replace(path)
+            written[kernel] = text
         return path
 
     def clean(self) -> None:
         """Remove the temporary files of this session."""
-        if self._folder is None:
-            return
-        with contextlib.suppress(OSError):
-            for path in self._folder.iterdir():
-                os.unlink(path)
-            self._folder.rmdir()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def is_broken(snapshot: Snapshot) -> bool:
+    """Whether a part of the document does not parse."""
+    return any(found.code == SYNTAX for found in snapshot.diagnostics)
 
 
 def preview_uri(uri: str, kernel: str | None) -> str:

@@ -110,7 +110,7 @@ async def _from_preview(context: Context, previews: Previews, uri: str, line: in
     if snapshot is None or text is None:
         return None
     if text.startswith(NOTHING):
-        reasons = snapshot.analysis.diagnostics if text == previews.text(snapshot, kernel) else ()
+        reasons = snapshot.diagnostics if text == previews.text(snapshot, kernel) else ()
         return (snapshot, reasons[line - 1].span) if 1 <= line <= len(reasons) else None
     return _found(snapshot, text, line)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ferrotile.syntax.span import Span
 from lsprotocol import types
-from msgspec.structs import replace
 
 from ferrotile_server.application import Application
 from ferrotile_server.lsp import convert
 from ferrotile_server.lsp.context import Context, Snapshot
+from ferrotile_server.lsp.features.grouping import grouped
+from ferrotile_server.lsp.features.verify_result import placed, unexplained
 from ferrotile_server.verdicts import Verdict
 
 VERIFY_SOURCE = "ferrotile verify"
@@ -50,34 +50,37 @@ class Publisher:
 def analysis_diagnostics(snapshot: Snapshot) -> list[types.Diagnostic]:
     """What the translator has to say."""
     return [
-        convert.diagnostic(snapshot.file.uri, snapshot.file.document, found, snapshot.client)
-        for found in snapshot.analysis.diagnostics
+        convert.diagnostic(snapshot.file.uri, snapshot.file, found, snapshot.client)
+        for found in grouped(snapshot.diagnostics)
     ]
 
 
 def verdict_diagnostics(snapshot: Snapshot, application: Application) -> list[types.Diagnostic]:
-    """Verdicts that still hold: failures everywhere, passes only where the editor shows no lenses."""
+    """Verdicts: failures everywhere; passes and stale ones where there is no lens that can be refreshed to say so."""
     found: list[types.Diagnostic] = []
-    for name in snapshot.analysis.kernel_names:
+    for name in snapshot.kernel_names:
         known = application.verdict(snapshot.file.uri, snapshot.analysis, name)
-        if known is None or not known[1]:
+        if known is None:
             continue
-        verdict = known[0]
-        if not verdict.failures and snapshot.client.shows_lenses:
+        verdict, holds = known
+        if snapshot.client.refreshes_lenses and not (holds and verdict.failures):
+            continue
+        place = snapshot.range_of(snapshot.analysis.named(name)[0].name_span)
+        if not holds:
+            stale = f"`{name}` changed since it was verified"
+            found.append(types.Diagnostic(place, stale, severity=types.DiagnosticSeverity.Hint, source=VERIFY_SOURCE))
             continue
         severity = types.DiagnosticSeverity.Error if verdict.failures else types.DiagnosticSeverity.Information
-        kernel = snapshot.analysis.named(name)[0]
-        place = snapshot.range_of(kernel.name_span)
-        found.append(types.Diagnostic(place, _message(verdict), severity=severity, source=VERIFY_SOURCE))
-        for finding in verdict.findings:
-            start = kernel.span.start
-            moved = replace(finding, span=Span(finding.span.start + start, finding.span.end + start))
-            shown = convert.diagnostic(snapshot.file.uri, snapshot.file.document, moved, snapshot.client)
+        message = _message(verdict)
+        if message:
+            found.append(types.Diagnostic(place, message, severity=severity, source=VERIFY_SOURCE))
+        for finding in placed(snapshot, verdict):
+            shown = convert.diagnostic(snapshot.file.uri, snapshot.file, finding, snapshot.client)
             shown.source = VERIFY_SOURCE
             found.append(shown)
     return found
 
 
 def _message(verdict: Verdict) -> str:
-    details = [f"{o.rung} {o.status}: {o.detail}" for o in verdict.failures]
-    return "\n".join(details) if details else f"`{verdict.kernel}` verified: {verdict.line}"
+    """What no finding says: empty where they say all."""
+    return "\n".join(unexplained(verdict)) if verdict.failures else f"`{verdict.kernel}` verified: {verdict.line}"

@@ -6,10 +6,16 @@ from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarAr
 from ferrotile.syntax.module import parameters_of
 from ferrotile.syntax.span import Span
 from ferrotile.translation import KernelTranslation
-from ferrotile_runner.report import signature_text
 from lsprotocol import types
 
 from ferrotile_server.lsp.context import Context, Snapshot
+from ferrotile_server.lsp.features import signature_text
+
+_KINDS = {
+    ArrayArgument: types.SymbolKind.Array,
+    ScalarArgument: types.SymbolKind.Variable,
+    ConstantArgument: types.SymbolKind.Constant,
+}
 
 
 def register(context: Context) -> None:
@@ -19,16 +25,18 @@ def register(context: Context) -> None:
         snapshot = await context.snapshot(params.text_document.uri)
         if snapshot is None:
             return []
-        first = {k.span: k for k in reversed(snapshot.analysis.translation.kernels)}
+        kernels = [k for k in snapshot.analysis.translation.kernels if snapshot.file.holds(k.name_span)]
+        first = {k.span: k for k in reversed(kernels)}
         return [_kernel(snapshot, kernel) for kernel in sorted(first.values(), key=lambda k: k.span.start)]
 
     context.server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)(symbols)
 
 
 def _kernel(snapshot: Snapshot, kernel: KernelTranslation) -> types.DocumentSymbol:
+    signature = kernel.signature
     return types.DocumentSymbol(
         name=kernel.name,
-        detail=signature_text(kernel.signature) or "kernel",
+        detail=", ".join(signature_text.entries(signature)) if signature else "kernel",
         kind=types.SymbolKind.Function,
         range=snapshot.range_of(kernel.span),
         selection_range=snapshot.range_of(kernel.name_span),
@@ -39,19 +47,13 @@ def _kernel(snapshot: Snapshot, kernel: KernelTranslation) -> types.DocumentSymb
 def _parameters(snapshot: Snapshot, kernel: KernelTranslation) -> list[types.DocumentSymbol]:
     if kernel.signature is None:
         return []
-    places = _places(snapshot, kernel)
+    places, known = _places(snapshot, kernel), signature_text.rows(kernel.signature)
     found = []
     for argument in kernel.signature.arguments:
-        match argument:
-            case ArrayArgument(dtype=dtype, extents=extents):
-                detail, kind = f"{dtype}[{', '.join(map(str, extents))}]", types.SymbolKind.Array
-            case ScalarArgument(dtype=dtype):
-                detail, kind = str(dtype), types.SymbolKind.Variable
-            case ConstantArgument(value=value):
-                detail, kind = f"= {value}", types.SymbolKind.Constant
         if argument.name in places:
-            place = snapshot.range_of(places[argument.name])
-            found.append(types.DocumentSymbol(argument.name, kind, place, place, detail))
+            place, what = snapshot.range_of(places[argument.name]), known[argument.name].what
+            detail = f"= {what}" if isinstance(argument, ConstantArgument) else what
+            found.append(types.DocumentSymbol(argument.name, _KINDS[type(argument)], place, place, detail))
     return found
 
 

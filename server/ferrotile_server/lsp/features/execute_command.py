@@ -11,8 +11,9 @@ from pygls.exceptions import JsonRpcException
 from ferrotile_server.lsp.context import Context
 from ferrotile_server.lsp.features import commands, debug_info, verify
 from ferrotile_server.lsp.features.content import Previews
-from ferrotile_server.lsp.features.rust_file import CannotWrite, edit_for, target_of
+from ferrotile_server.lsp.features.rust_file import CannotWrite, edit_for, target_of, write
 from ferrotile_server.lsp.protocol import InvalidParams, Json
+from ferrotile_server.lsp.surroundings import path_of
 
 
 def register(context: Context, previews: Previews, verification: verify.Verification) -> None:
@@ -24,19 +25,39 @@ def register(context: Context, previews: Previews, verification: verify.Verifica
         snapshot = await context.snapshot(uri)
         if snapshot is None:
             raise InvalidParams("The document is not open.")
+        kernels = (kernel,) if kernel else ()
         try:
-            edit = edit_for(context, snapshot, (kernel,) if kernel else ())
-            target, _ = target_of(uri)
+            target, path = target_of(uri)
+            if not context.client.creates_files:
+                await asyncio.to_thread(write, context, snapshot, kernels)
+                if not context.client.shows_documents:
+                    _tell(context, f"Wrote {path}", types.MessageType.Info)
+                await open_(target)
+                return target
+            edit = edit_for(context, snapshot, kernels)
         except CannotWrite as error:
-            _tell(context, str(error), types.MessageType.Warning)
             raise verify.RequestFailed(str(error)) from None
         await context.ask(server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "Translate to Rust")))
-        if context.client.shows_documents:
-            await context.ask(server.window_show_document_async(types.ShowDocumentParams(uri=target)))
+        await open_(target)
         return target
 
+    async def open_(target: str) -> None:
+        if context.client.shows_documents:
+            await context.ask(server.window_show_document_async(types.ShowDocumentParams(uri=target)))
+
+    async def show(*arguments: Json) -> None:
+        uri, _ = _uri_and_kernel(arguments)
+        try:
+            target, _ = target_of(uri)
+        except CannotWrite as error:
+            raise InvalidParams(str(error)) from None
+        await open_(target)
+
     async def preview(*arguments: Json) -> str:
-        return await previews.show(*_uri_and_kernel(arguments))
+        shown = await previews.show(*_uri_and_kernel(arguments))
+        if not context.client.shows_documents:
+            _tell(context, f"The Rust is in {path_of(shown) or shown}", types.MessageType.Info)
+        return shown
 
     async def start(*arguments: Json) -> None:
         uri, kernel = _uri_and_kernel(arguments)
@@ -46,6 +67,7 @@ def register(context: Context, previews: Previews, verification: verify.Verifica
         return debug_info.text(context)
 
     server.command(commands.TRANSLATE)(translate)
+    server.command(commands.SHOW)(show)
     server.command(commands.PREVIEW)(preview)
     server.command(commands.VERIFY)(start)
     server.command(commands.DEBUG)(debug)

@@ -10,12 +10,14 @@ from lsprotocol import types
 
 from ferrotile_server.lsp.context import Context
 from ferrotile_server.lsp.documents import Change
+from ferrotile_server.lsp.features import configuration, notebook_sync
 from ferrotile_server.lsp.features.content import Previews
 from ferrotile_server.lsp.features.definition import Definitions
 from ferrotile_server.lsp.features.diagnostics_push import Publisher
+from ferrotile_server.lsp.features.kernels import KernelLists
 from ferrotile_server.lsp.protocol import InvalidParams, Json
 from ferrotile_server.lsp.schedule import Scheduler
-from ferrotile_server.lsp.session import SECTION, client_from, settings_from
+from ferrotile_server.lsp.session import client_from, settings_from
 from ferrotile_server.lsp.trust import MalformedTrust, is_trusted
 from ferrotile_server.verdicts import RUNGS
 
@@ -27,6 +29,7 @@ def register(
     publisher: Publisher,
     previews: Previews,
     definitions: Definitions,
+    lists: KernelLists,
     start: Callable[[], Awaitable[None]],
 ) -> None:
     """Offer the life cycle and document synchronisation; `start` is awaited once the editor is ready."""
@@ -34,20 +37,26 @@ def register(
 
     async def work(uri: str) -> None:
         await publisher.publish(uri)
+        await lists.publish(uri)
         previews.refresh(uri)
         await definitions.follow(uri)
 
     scheduler = Scheduler(work)
 
-    async def refresh_lenses() -> None:
+    async def refresh_marks(_: str) -> None:
         if context.client.refreshes_lenses:
             await context.ask(server.workspace_code_lens_refresh_async(None))
+        if context.client.refreshes_hints:
+            await context.ask(server.workspace_inlay_hint_refresh_async(None))
 
-    def refresh(uri: str) -> None:
-        scheduler.touch(uri, at_once=True)
-        context.spawn(refresh_lenses())
+    marks = Scheduler(refresh_marks)  # the requests are for all files: one for many changes
+
+    def refresh(uri: str, at_once: bool) -> None:
+        scheduler.touch(uri, at_once=at_once)
+        marks.touch("", at_once=at_once)
 
     context.refresh = refresh
+    fetch_settings = configuration.register(context)
 
     def initialize(params: types.InitializeParams) -> None:
         options = params.initialization_options
@@ -58,36 +67,13 @@ def register(
         if context.trusted:
             context.executor = context.application.verify
         context.client = client_from(params, options)
-        _configure(context, options.get("settings") if isinstance(options, dict) else None)
+        given = options.get("settings") if isinstance(options, dict) else None
+        configuration.configure(context, settings_from(given, RUNGS))
 
     async def initialized(params: types.InitializedParams) -> None:
         await start()
         await definitions.start()
-        if context.client.configuration:
-            await fetch_settings()
-
-    async def fetch_settings() -> None:
-        items = [types.ConfigurationItem(section=SECTION)]
-        answer = await context.ask(server.workspace_configuration_async(types.ConfigurationParams(items)))
-        if isinstance(answer, list | tuple) and answer and answer[0] is not None:
-            apply(answer[0])
-
-    def apply(settings: object) -> None:
-        if _configure(context, settings):
-            for file in context.documents:
-                refresh(file.uri)
-            if context.client.refreshes_diagnostics:
-                context.spawn(refresh_diagnostics())
-
-    async def refresh_diagnostics() -> None:
-        await context.ask(server.workspace_diagnostic_refresh_async(None))
-
-    async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
-        given = params.settings
-        if isinstance(given, dict) and isinstance(given.get(SECTION), dict):
-            apply(given[SECTION])
-        elif context.client.configuration:
-            await fetch_settings()
+        await fetch_settings()
 
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         document = params.text_document
@@ -106,10 +92,20 @@ def register(
         uri = params.text_document.uri
         scheduler.drop(uri)
         publisher.clear(uri)
+        lists.forget(uri)
         previews.forget(uri)
         definitions.forget(uri)
         context.close(uri)
         context.renew_dependents(uri)
+
+    def forget_cell(uri: str) -> None:
+        scheduler.drop(uri)
+        publisher.clear(uri)
+        lists.forget(uri)
+        previews.forget(uri)
+        context.application.forget(uri)
+
+    notebook_sync.register(context, scheduler.touch, forget_cell, _change)
 
     def shutdown(params: Json) -> None:
         context.progress.cancel_all()
@@ -117,19 +113,10 @@ def register(
 
     server.feature(types.INITIALIZE)(initialize)
     server.feature(types.INITIALIZED)(initialized)
-    server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(did_change_configuration)
     server.feature(types.TEXT_DOCUMENT_DID_OPEN)(did_open)
     server.feature(types.TEXT_DOCUMENT_DID_CHANGE)(did_change)
     server.feature(types.TEXT_DOCUMENT_DID_CLOSE)(did_close)
     server.feature(types.SHUTDOWN)(shutdown)
-
-
-def _configure(context: Context, value: object) -> bool:
-    settings = settings_from(value, RUNGS)
-    changed = settings != context.settings
-    context.settings = settings
-    context.application.configure(settings.options)
-    return changed
 
 
 def _change(change: types.TextDocumentContentChangeEvent) -> Change:

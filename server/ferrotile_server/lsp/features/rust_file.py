@@ -4,6 +4,7 @@ someone else's."""
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,6 +14,8 @@ from lsprotocol import types
 from ferrotile_server.application import MARK
 from ferrotile_server.lsp.context import Context, Snapshot
 
+NO_RUST = "No kernel here is translated; the diagnostics say why."
+_FUNCTION = re.compile(r"^    fn (\w+)", re.MULTILINE)
 LONGEST = 16 * 2**20
 """Bytes of the longest file that is read."""
 
@@ -22,14 +25,13 @@ class CannotWrite(Exception):
 
 
 def edit_for(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()) -> types.WorkspaceEdit:
-    """The edit that writes the Rust of `kernels` (none: all). Raises `CannotWrite`."""
+    """The edit that writes the Rust of `kernels` (none: all), and anew that of those that are in the file already.
+    Raises `CannotWrite`."""
     client = snapshot.client
     if not (client.document_changes and client.creates_files):
         raise CannotWrite("This editor cannot create files for a language server; use Preview Rust.")
-    text = context.application.rust_file(snapshot.analysis, snapshot.file.stem, kernels)
-    if text is None:
-        raise CannotWrite("No kernel here is translated; the diagnostics say why.")
     uri, path = target_of(snapshot.file.uri)
+    text = _text(context, snapshot, kernels, path)
     last_line = _lines_to_replace(path)
     whole = types.Range(types.Position(0, 0), types.Position(last_line, 0))
     document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=None)
@@ -39,6 +41,35 @@ def edit_for(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()
             types.TextDocumentEdit(document, [types.TextEdit(whole, text)]),
         ]
     )
+
+
+def write(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()) -> None:
+    """As `edit_for`, but to the disk, for an editor that cannot. Raises `CannotWrite`."""
+    _, path = target_of(snapshot.file.uri)
+    text = _text(context, snapshot, kernels, path)
+    _lines_to_replace(path)
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        with open(os.open(path, flags, 0o666), "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise CannotWrite(f"{path.name}: {error.strerror or error}") from None
+
+
+def _text(context: Context, snapshot: Snapshot, kernels: tuple[str, ...], path: Path) -> str:
+    """What is to be written at `path`. Raises `CannotWrite` where there is nothing."""
+    wanted = (*kernels, *_written(snapshot, path)) if kernels else ()
+    text = context.application.rust_file(snapshot.analysis, snapshot.file.stem, wanted)
+    if text is None:
+        raise CannotWrite(NO_RUST)
+    return text
+
+
+def _written(snapshot: Snapshot, path: Path) -> list[str]:
+    """The kernels of the Python that are in the file on disk."""
+    functions = frozenset(_FUNCTION.findall(read(path) or ""))
+    kernels = snapshot.analysis.translation.kernels
+    return [k.name for k in kernels if (k.name if k.entry is None else k.entry.name) in functions]
 
 
 def target_of(uri: str) -> tuple[str, Path]:

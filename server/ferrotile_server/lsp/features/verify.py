@@ -1,8 +1,8 @@
 """`ferrotile/verify`: climb the ladder for the kernels of a file, with progress and cancel.
 
-Parameters `{"uri", "kernel"?, "rungs"?}`, result `{"kernels": [{"name", "verdict", "failed", "rungs": [{"rung",
-"status", "detail", "ms"}]}]}`. Refused with -32803 where the workspace is not trusted. A custom request, since the
-cancellation of a command does not stop it in pygls."""
+Parameters `{"uri", "kernel"?, "rungs"?, "workDoneToken"?, "partialResultToken"?}`, result as in verify_result.py; with
+a `partialResultToken` each kernel is sent once as soon as it is known, and the result has none. Refused with -32803
+where the workspace is not trusted. A custom request, since the cancellation of a command does not stop it in pygls."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pygls.exceptions import JsonRpcException
 
 from ferrotile_server.application import Progress
 from ferrotile_server.lsp.context import Context, Snapshot
+from ferrotile_server.lsp.features.verify_result import plain
 from ferrotile_server.lsp.protocol import InvalidParams, Json
 from ferrotile_server.lsp.trust import REFUSAL, NotTrusted
 from ferrotile_server.verdicts import RUNGS, Verdict
@@ -38,6 +39,8 @@ class VerifyParams(Struct, frozen=True):
     uri: str
     kernel: str | None = None
     rungs: tuple[str, ...] = RUNGS
+    work_done: str | int | None = None
+    partial: str | int | None = None
 
 
 class RequestFailed(JsonRpcException):
@@ -55,11 +58,19 @@ def parse(params: object) -> VerifyParams:
         raise InvalidParams("`uri` must be text.")
     if kernel is not None and not isinstance(kernel, str):
         raise InvalidParams("`kernel` must be text.")
+    work_done, partial = (_token(params, key) for key in ("workDoneToken", "partialResultToken"))
     if rungs is None:
-        return VerifyParams(uri, kernel)
+        return VerifyParams(uri, kernel, RUNGS, work_done, partial)
     if not isinstance(rungs, list) or not all(isinstance(r, str) and r in RUNGS for r in rungs):
         raise InvalidParams(f"`rungs` must be a list out of {', '.join(RUNGS)}.")
-    return VerifyParams(uri, kernel, tuple(r for r in RUNGS if r in rungs))
+    return VerifyParams(uri, kernel, tuple(r for r in RUNGS if r in rungs), work_done, partial)
+
+
+def _token(params: dict[str, object], key: str) -> str | int | None:
+    token = params.get(key)
+    if token is None or (isinstance(token, str | int) and not isinstance(token, bool)):
+        return token
+    raise InvalidParams(f"`{key}` must be text or a whole number.")
 
 
 class Verification:
@@ -70,42 +81,49 @@ class Verification:
         self._turn = asyncio.Lock()
         self._pool = ThreadPoolExecutor(1, "ferrotile-verify")
 
-    async def run(self, wanted: VerifyParams) -> tuple[Verdict, ...]:
-        """Verify and show the verdicts. Raises an error with a message for the user, or is cancelled."""
+    async def run(self, wanted: VerifyParams) -> list[dict[str, object]]:
+        """Verify and show the verdicts; gives those that were not sent as partial results. Raises an error with a
+        message for the user, or is cancelled."""
         context = self._context
         if not context.trusted:
             raise RequestFailed(REFUSAL)
         snapshot = await context.snapshot(wanted.uri)
         if snapshot is None:
             raise InvalidParams("The document is not open.")
-        names = snapshot.analysis.kernel_names
+        names = snapshot.kernel_names
         if wanted.kernel is not None:
             if wanted.kernel not in names:
                 raise InvalidParams(f"There is no kernel `{wanted.kernel}`.")
             names = (wanted.kernel,)
         cancel = Event()
         title = f"Verify {wanted.kernel or snapshot.file.stem}"
-        async with context.progress.work(context.server, context.client.progress, title, cancel) as say:
+        shown = context.client.progress
+        async with context.progress.work(context.server, shown, title, cancel, wanted.work_done) as say:
             if self._turn.locked():
                 say("queued")
             async with self._turn:
-                return await self._climb(snapshot, names, wanted.rungs, say, cancel)
+                return await self._climb(snapshot, names, wanted, say, cancel)
 
     async def _climb(
-        self, snapshot: Snapshot, names: tuple[str, ...], rungs: tuple[str, ...], say: Progress, cancel: Event
-    ) -> tuple[Verdict, ...]:
+        self, snapshot: Snapshot, names: tuple[str, ...], wanted: VerifyParams, say: Progress, cancel: Event
+    ) -> list[dict[str, object]]:
         """Climb in the worker thread; each kernel's verdict is shown as soon as all its entries have a report."""
         loop = asyncio.get_running_loop()
         execute = self._context.executor
-        verdicts: dict[str, Verdict] = {}
+        verdicts: dict[str, dict[str, object]] = {}
 
         def show(name: str, reports: list[KernelReport]) -> None:
             if not cancel.is_set():
-                verdicts[name] = self._record(snapshot, name, reports)
+                made = plain(snapshot, self._record(snapshot, name, reports))
+                if wanted.partial is None:
+                    verdicts[name] = made
+                else:
+                    params = types.ProgressParams(wanted.partial, {"kernels": [made]})
+                    self._context.server.progress(params)
 
         def climb() -> None:
             reports: dict[str, list[KernelReport]] = {}
-            for report in execute(snapshot.analysis, names, rungs, say, cancel):
+            for report in execute(snapshot.analysis, names, wanted.rungs, say, cancel):
                 mine = reports.setdefault(report.name, [])
                 mine.append(report)
                 if len(mine) == len(snapshot.analysis.named(report.name)):
@@ -128,11 +146,11 @@ class Verification:
         except Exception as error:
             logger.exception("verification failed")
             raise RequestFailed(f"Verification could not run: {error}") from None
-        return tuple(verdicts[name] for name in names if name in verdicts)
+        return [verdicts[name] for name in names if name in verdicts]
 
     def _record(self, snapshot: Snapshot, name: str, reports: list[KernelReport]) -> Verdict:
         verdict = self._context.application.record(snapshot.file.uri, snapshot.analysis, name, reports)
-        self._context.refresh(snapshot.file.uri)
+        self._context.refresh(snapshot.file.uri, True)
         return verdict
 
 
@@ -141,8 +159,7 @@ def register(context: Context) -> Verification:
     verification = Verification(context)
 
     async def verify(params: Json) -> dict[str, object]:
-        verdicts = await verification.run(parse(params))
-        return {"kernels": [_plain(v) for v in verdicts]}
+        return {"kernels": await verification.run(parse(params))}
 
     context.server.feature(METHOD)(verify)
 
@@ -151,12 +168,3 @@ def register(context: Context) -> Verification:
 
     context.server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(cancel)
     return verification
-
-
-def _plain(verdict: Verdict) -> dict[str, object]:
-    return {
-        "name": verdict.kernel,
-        "verdict": verdict.line,
-        "failed": bool(verdict.failures),
-        "rungs": [{"rung": o.rung, "status": o.status, "detail": o.detail, "ms": o.ms} for o in verdict.outcomes],
-    }

@@ -6,7 +6,7 @@ from lsprotocol import types
 
 from ferrotile_server.lsp.context import Context
 
-PATTERN = "**/*.py"
+PATTERN = "**/{*.py,pyproject.toml}"
 MANY = 2_000
 """Of more changes than that, as when a branch is checked out, each alone is not looked at."""
 
@@ -24,7 +24,9 @@ def register(context: Context) -> None:
 
     def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         changes = [c for c in params.changes if c.uri.endswith(".py")]
-        if changes:
+        if any(c.uri.endswith("/pyproject.toml") for c in params.changes):
+            context.surroundings.changed_on_disk([], True, context.threadsafe(renew))
+        elif changes:
             listing = any(c.type is not types.FileChangeType.Changed for c in changes)
             context.surroundings.changed_on_disk([c.uri for c in changes[:MANY]], listing, context.threadsafe(renew))
 

@@ -60,6 +60,8 @@ class Frame(Struct):
     """Where each variable was assigned last."""
     span: Span = NOWHERE
     """The function's own place."""
+    values: dict[int, Abstract] = field(default_factory=dict)
+    """What each expression of the function stood for when it was last evaluated, by `id` of its node."""
     returns: bool = False
     """Whether a helper's `return` is a BREAK, for it can happen in a loop."""
 
@@ -95,6 +97,8 @@ class Context:
         self.builder = Builder()
         self.inline = inline
         self.frame = Frame({}, frozenset())
+        self.calls: list[tuple[ast.AST, dict[int, Abstract]]] = []
+        """The functions interpreted, with the values in them."""
         self.depth = 0
         self.steps = 0
         self.span = NOWHERE

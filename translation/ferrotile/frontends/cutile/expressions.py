@@ -47,7 +47,8 @@ def evaluate(ctx: Context, node: ast.expr) -> Abstract:
     try:
         if handler is None:
             raise ctx.refused("FT201", message_of(node))
-        return handler(ctx, node)
+        value = ctx.frame.values[id(node)] = handler(ctx, node)
+        return value
     finally:
         ctx.span = before
 

@@ -14,12 +14,14 @@ from ferrotile.frontends.cutile.expressions import evaluate, usable
 from ferrotile.frontends.cutile.factories import closure_of
 from ferrotile.frontends.cutile.hints import entry_hints
 from ferrotile.frontends.cutile.lint import Finding
+from ferrotile.frontends.cutile.reading import read
 from ferrotile.frontends.cutile.statements import RETURN, assigned_names, helper_value, run
 from ferrotile.frontends.cutile.values import Abstract, Array, Const, DictOf, DTypeOf, Function, Tile, TupleOf, Unusable
 from ferrotile.passes.uses import eliminate_dead, operations
 from ferrotile.program.dtypes import AssumedDType, DType, DTypeVariableError, Kind
 from ferrotile.program.ir import Block, Constant, Parameter, Program
 from ferrotile.program.types import ArrayType, Shape, TileType, Type, ViewType
+from ferrotile.readings import Readings
 from ferrotile.signatures.model import (
     ArrayArgument,
     ConstantArgument,
@@ -31,6 +33,8 @@ from ferrotile.signatures.model import (
 from ferrotile.syntax.module import FunctionSource, Module, parameters_of
 
 _MAX_DEPTH = 60
+_MOST_CALLS = 400
+"""Of a kernel with more calls of helpers, what is read in the helpers is not kept."""
 
 
 class Lowered(Struct, frozen=True):
@@ -43,6 +47,7 @@ class Lowered(Struct, frozen=True):
     arithmetic for a scalar of a type parameter, or a float of another type is stored."""
     meetings: frozenset[tuple[str, str]] = frozenset()
     """Arrays whose element types are only assumed, but have to be one."""
+    readings: Readings | None = None
 
 
 def lower_kernel(
@@ -70,6 +75,7 @@ def _lower(
     ctx = Context(module, _inline, syntax)
     meetings: set[tuple[str, str]] = set()
     frame = Frame({}, _locals(kernel.node), is_kernel=True)
+    ctx.calls.append((kernel.node, frame.values))
     if kernel.enclosing:
         frame.closure = closure_of(ctx, kernel)
     parameters: list[Parameter] = []
@@ -106,8 +112,9 @@ def _lower(
         hints=entry_hints(ctx, module, kernel),
     )
     diagnostics = tuple(sorted(ctx.diagnostics, key=lambda d: d.span.start))
+    readings = Readings(ctx.calls if len(ctx.calls) <= _MOST_CALLS else ctx.calls[:1], read)
     if any(d.severity is Severity.ERROR for d in diagnostics):
-        return Lowered(None, diagnostics)
+        return Lowered(None, diagnostics, readings=readings)
     program = eliminate_dead(program, unchanged=False)
     used, specific = _types(program)
     constants = tuple(
@@ -115,7 +122,8 @@ def _lower(
         for a in signature.arguments
         if isinstance(a, ConstantArgument) and a.name in used and isinstance(a.value, int)
     )
-    return Lowered(replace(program, constants=constants), diagnostics, specific or ctx.specific, frozenset(meetings))
+    specific = specific or ctx.specific
+    return Lowered(replace(program, constants=constants), diagnostics, specific, frozenset(meetings), readings)
 
 
 def _constant_value(constant: ConstantValue, name: str | None) -> Abstract:
@@ -176,6 +184,7 @@ def _inline(
     closure = function.closure if isinstance(function.closure, Frame) else None
     place = ctx.header(ctx.module.span_of(function.node))
     frame = Frame(_bind(ctx, function, positional, keywords), _locals(function.node), closure=closure, span=place)
+    ctx.calls.append((function.node, frame.values))
     caller, span = ctx.frame, ctx.span
     ctx.lint(function.node, frame.locals)
     ctx.frame = frame

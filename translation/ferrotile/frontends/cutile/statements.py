@@ -116,7 +116,7 @@ def assign(ctx: Context, target: ast.expr, value: Abstract) -> None:
         case ast.Name(id=name):
             if isinstance(value, Tile):
                 ctx.builder.name(value.value, name)
-            ctx.frame.variables[name] = value
+            ctx.frame.variables[name] = ctx.frame.values[id(target)] = value
             ctx.frame.places[name] = ctx.module.span_of(target)
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             if not isinstance(value, TupleOf):

@@ -1,0 +1,2 @@
+-- What `vim.lsp.enable("ferrotile")` starts.
+return require("ferrotile").config()

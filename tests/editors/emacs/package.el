@@ -1,0 +1,70 @@
+;;; package.el --- a day with editors/emacs/ferrotile.el  -*- lexical-binding: t; -*-
+(load (expand-file-name "support.el" (getenv "SCRIPTS")) nil t)
+
+(t/run
+ (lambda ()
+   (t/open "refused.py")
+   (ferrotile)
+   (t/eventually "diagnostics" (lambda () (>= (length (t/diagnostics)) 3)))
+   (t/see 'refused (vconcat (t/diagnostics)))
+   (t/see 'class (symbol-name (eieio-object-class (eglot-current-server))))
+
+   (t/open "softmax.py")
+   (t/eventually "a server" (lambda () (eglot-managed-p)))
+   (t/go-to "softmax(x")
+   (t/see 'hover (t/hover))
+   (t/see 'quiet (vconcat (t/diagnostics)))
+
+   (ferrotile-preview)
+   (let ((preview (get-file-buffer (cl-find-if (lambda (name) (and name (string-suffix-p "softmax.rs" name)))
+                                               (mapcar #'buffer-file-name (buffer-list))))))
+     (t/see 'preview (t/shown preview))
+     (t/see 'read-only (if (buffer-local-value 'buffer-read-only preview) t :json-false))
+
+     ;; The launch goes, and the signature with it; the quick fix writes it down.
+     (t/go-to "def main")
+     (delete-region (point) (point-max))
+     (t/eventually "a missing signature" (lambda () (t/saying "FT103")))
+     (t/see 'without-a-launch (vconcat (t/diagnostics)))
+     (t/go-to "TN: ct.Constant")
+     (t/see 'actions (t/code-action "Say it in a"))
+     (t/see 'directive (progn (t/go-to "# ferrotile:")
+                              (buffer-substring-no-properties (point) (line-end-position))))
+     (t/eventually "no more of it" (lambda () (not (t/saying "FT103"))))
+
+     (ferrotile-translate)
+     (t/see 'translated (t/shown (get-file-buffer (expand-file-name "softmax.rs" (getenv "WORKSPACE")))))
+     (delete-other-windows)
+     (display-buffer preview)
+
+     (when (equal (getenv "VERIFY") "1")
+       (t/go-to "softmax(x")
+       (ferrotile-verify)
+       (t/see 'verdict (vconcat (t/eventually "a verdict" (lambda () (t/saying "verified: ")) 240)))
+       (t/see 'hover-of-the-verdict (t/hover))
+       (t/go-to "ct.exp(")
+       (delete-char 6)
+       (insert "ct.exp2")
+       (t/see 'stale (vconcat (t/eventually "a stale verdict" (lambda () (t/saying "changed since")))))
+       (t/see 'verdict-is-gone (if (t/saying "verified: ") :json-false t))
+       (t/see 'the-preview-followed
+              (if (t/eventually "exp2 in the preview"
+                                (lambda ()
+                                  (with-current-buffer preview (auto-revert-handler))
+                                  (string-match-p "exp2(" (t/shown preview))))
+                  t :json-false))
+
+       (t/open "double.py")
+       (t/go-to "double(x")
+       (ferrotile-verify)
+       (t/see 'failed (vconcat (t/eventually "a failed verdict" (lambda () (t/saying "ferrotile verify")) 240)))
+       (ferrotile-verify)
+       (ferrotile-cancel)
+       (t/see 'cancelled (t/eventually "a word about it" (lambda () (string-match-p "^Verification cancelled" (t/messages)))))))
+
+   (switch-to-buffer (find-file-noselect (expand-file-name "double.py" (getenv "ELSEWHERE"))))
+   (ferrotile)
+   (t/eventually "a server" (lambda () (eglot-managed-p)))
+   (t/go-to "double(x")
+   (t/see 'not-trusted (condition-case problem (progn (ferrotile-verify) "verified") (user-error (cadr problem))))
+   (mapc #'eglot-shutdown (cl-remove-duplicates (cl-loop for all being the hash-values of eglot--servers-by-project append all)))))

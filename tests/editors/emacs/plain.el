@@ -1,0 +1,21 @@
+;;; plain.el --- eglot alone, with the short configuration of docs/editors.md  -*- lexical-binding: t; -*-
+(load (expand-file-name "support.el" (getenv "SCRIPTS")) nil t)
+
+(t/run
+ (lambda ()
+   (t/open "refused.py")
+   (call-interactively #'eglot)
+   (t/eventually "diagnostics" (lambda () (>= (length (t/diagnostics)) 3)))
+   (t/see 'refused (vconcat (t/diagnostics)))
+   (t/see 'version emacs-version)
+   (t/see 'initialize (eglot-client-capabilities (eglot-current-server)))
+   (t/open "softmax.py")
+   (t/eventually "a server" (lambda () (eglot-managed-p)))
+   (t/go-to "softmax(x")
+   (t/see 'hover (t/hover))
+   (t/see 'actions (t/code-action "Preview Rust"))
+   (t/eventually "where the preview is" (lambda () (string-match-p "The Rust is in " (t/messages))))
+   (t/code-action "Translate to Rust")
+   (t/eventually "the file" (lambda () (file-exists-p (expand-file-name "softmax.rs" (getenv "WORKSPACE")))))
+   (t/see 'messages (t/messages))
+   (eglot-shutdown (eglot-current-server))))

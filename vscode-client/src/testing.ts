@@ -1,0 +1,300 @@
+import * as vscode from "vscode";
+import type { Server } from "./client.js";
+import type { Kernels } from "./kernels.js";
+import { WORKSPACE_KERNELS, type Kernel, type VerifiedKernel, type WorkspaceKernels } from "./protocol.js";
+import { workspaceMayHoldKernels } from "./relevance.js";
+import { rangeOf, table, testMessages, verify } from "./verify.js";
+
+const SETTLE_MS = 500;
+
+/** The last result of a kernel. It goes stale when the kernel's state changes; a pass is back when the edit is undone. */
+interface Result {
+  readonly state: string;
+  readonly passed: boolean;
+  readonly duration: number;
+  stale: boolean;
+}
+
+/** Kernels as VS Code's tests: a file has its kernels as children, and to run one is to verify it. */
+export class KernelTests implements vscode.Disposable {
+  private readonly controller = vscode.tests.createTestController("ferrotile", "ferrotile: kernels");
+  private readonly profile: vscode.TestRunProfile;
+  private readonly results = new Map<string, Result>();
+  private readonly subscriptions: vscode.Disposable[];
+  private searched = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly server: Server,
+    private readonly kernels: Kernels,
+  ) {
+    const run = (request: vscode.TestRunRequest, cancel: vscode.CancellationToken): Promise<void> => this.run(request, cancel);
+    this.profile = this.controller.createRunProfile("Verify", vscode.TestRunProfileKind.Run, run, true);
+    this.controller.resolveHandler = async (item) => {
+      if (item === undefined && (this.server.health !== "notNeeded" || (await workspaceMayHoldKernels()))) {
+        await this.search();
+      }
+    };
+    this.controller.refreshHandler = () => this.search();
+    const watcher = vscode.workspace.createFileSystemWatcher("**/*.py");
+    this.subscriptions = [
+      this.controller,
+      watcher,
+      watcher.onDidCreate(() => this.searchLater()),
+      watcher.onDidChange((uri) => this.changedOnDisk(uri)),
+      watcher.onDidDelete((uri) => this.deleted(uri)),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => this.searchLater()),
+      kernels.onChange((uri) => this.fileChanged(uri)),
+    ];
+  }
+
+  /** Verify one kernel of a file, or all, and show it as a test run. */
+  async verify(
+    uri: vscode.Uri,
+    kernel: string | undefined,
+    cancel: vscode.CancellationToken,
+    step: (words: string) => void,
+  ): Promise<void> {
+    await this.kernels.known(uri);
+    const file = this.controller.items.get(uri.toString());
+    const item = kernel === undefined ? file : file?.children.get(idOf(uri, kernel));
+    if (item === undefined) {
+      throw new Error(kernel === undefined ? "there is no kernel in this file" : `there is no kernel \`${kernel}\` in this file`);
+    }
+    await this.run(new vscode.TestRunRequest([item], undefined, this.profile), cancel, step);
+  }
+
+  private fileChanged(uri: vscode.Uri): void {
+    const known = this.kernels.of(uri);
+    if (known !== undefined) {
+      this.list(uri, known);
+    } else if (vscode.workspace.getWorkspaceFolder(uri) === undefined) {
+      this.remove(uri.toString());
+    }
+  }
+
+  /** Shows these kernels of a file; results for another state of a kernel become stale. */
+  private list(uri: vscode.Uri, kernels: readonly (Pick<Kernel, "name" | "range"> & Partial<Kernel>)[]): void {
+    const id = uri.toString();
+    if (kernels.length === 0) {
+      this.remove(id);
+      return;
+    }
+    let file = this.controller.items.get(id);
+    if (file === undefined) {
+      file = this.controller.createTestItem(id, vscode.workspace.asRelativePath(uri), uri);
+      this.controller.items.add(file);
+    }
+    const children = kernels.map((kernel) => {
+      const own = idOf(uri, kernel.name);
+      const item = file.children.get(own) ?? this.controller.createTestItem(own, kernel.name, uri);
+      item.range = rangeOf(kernel.range);
+      item.sortText = String(kernel.range.start.line).padStart(8, "0");
+      item.description = description(kernel);
+      return item;
+    });
+    file.children.replace(children);
+    children.forEach((item, place) => this.follow(item, kernels[place]?.state));
+  }
+
+  private follow(item: vscode.TestItem, state: string | undefined): void {
+    const result = this.results.get(item.id);
+    if (result === undefined || state === undefined || result.stale === (result.state !== state)) {
+      return;
+    }
+    result.stale = !result.stale;
+    if (result.stale) {
+      this.controller.invalidateTestResults(item);
+    } else if (result.passed) {
+      const again = this.controller.createTestRun(new vscode.TestRunRequest([item], undefined, this.profile), "as verified before", false);
+      again.passed(item, result.duration);
+      again.end();
+    }
+  }
+
+  /** Results stay: the file may come back. */
+  private remove(id: string): void {
+    this.controller.items.delete(id);
+  }
+
+  private deleted(uri: vscode.Uri): void {
+    this.controller.items.get(uri.toString())?.children.forEach((item) => this.results.delete(item.id));
+    this.remove(uri.toString());
+  }
+
+  private changedOnDisk(uri: vscode.Uri): void {
+    if (vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString())) {
+      return;
+    }
+    this.controller.items.get(uri.toString())?.children.forEach((item) => {
+      if (this.results.delete(item.id)) {
+        this.controller.invalidateTestResults(item);
+      }
+    });
+    this.searchLater();
+  }
+
+  /** Files changed on disk: search anew once they have settled, where the workspace was ever searched. */
+  private searchLater(): void {
+    clearTimeout(this.timer);
+    if (this.searched) {
+      this.timer = setTimeout(() => void this.search(), SETTLE_MS);
+    }
+  }
+
+  private async search(): Promise<void> {
+    const client = await this.server.get();
+    if (client === undefined) {
+      return;
+    }
+    const { files } = await client.sendRequest<WorkspaceKernels>(WORKSPACE_KERNELS, {});
+    this.searched = true;
+    const found = new Set<string>();
+    for (const { uri: text, kernels } of files) {
+      const uri = vscode.Uri.parse(text);
+      found.add(uri.toString());
+      if (this.kernels.of(uri) === undefined) {
+        this.list(uri, kernels);
+      }
+    }
+    for (const [id, { uri }] of [...this.controller.items]) {
+      if (!found.has(id) && uri !== undefined && this.kernels.of(uri) === undefined) {
+        this.remove(id);
+      }
+    }
+  }
+
+  private async run(
+    request: vscode.TestRunRequest,
+    cancel: vscode.CancellationToken,
+    step: (words: string) => void = () => undefined,
+  ): Promise<void> {
+    const only = request.include?.length === 1 ? request.include[0]?.label : undefined;
+    const run = this.controller.createTestRun(request, `Verify ${only ?? "kernels"}`);
+    const stop = new vscode.CancellationTokenSource();
+    const listeners = [cancel, run.token].map((token) => token.onCancellationRequested(() => stop.cancel()));
+    try {
+      if (request.include === undefined && !this.searched) {
+        await this.search();
+      }
+      const queue = this.chosen(request);
+      queue.forEach((items) => items.forEach((item) => run.enqueued(item)));
+      for (const [file, items] of queue) {
+        // Together, all kernels of a file have their types checked in one go.
+        const all = items.length === file.children.size;
+        for (const group of all ? [items] : items.map((item) => [item])) {
+          await this.verifyGroup(run, group, all ? undefined : group[0]?.label, stop.token, step);
+        }
+      }
+    } finally {
+      listeners.forEach((listener) => listener.dispose());
+      stop.dispose();
+      run.end();
+    }
+  }
+
+  /** The kernels that are asked for, by file. */
+  private chosen({ include, exclude }: vscode.TestRunRequest): Map<vscode.TestItem, vscode.TestItem[]> {
+    const queue = new Map<vscode.TestItem, vscode.TestItem[]>();
+    const add = (item: vscode.TestItem): void => {
+      if (exclude?.includes(item)) {
+        return;
+      }
+      if (item.parent === undefined) {
+        item.children.forEach(add);
+        return;
+      }
+      const items = queue.get(item.parent) ?? [];
+      if (!items.includes(item)) {
+        queue.set(item.parent, [...items, item]);
+      }
+    };
+    if (include === undefined) {
+      this.controller.items.forEach(add);
+    } else {
+      include.forEach(add);
+    }
+    return queue;
+  }
+
+  /** Verifies kernels of one file in one request; each of them ends with one result. */
+  private async verifyGroup(
+    run: vscode.TestRun,
+    items: readonly vscode.TestItem[],
+    kernel: string | undefined,
+    stop: vscode.CancellationToken,
+    step: (words: string) => void,
+  ): Promise<void> {
+    const left = new Map(items.map((item) => [item.label, item]));
+    const uri = items[0]?.uri;
+    const end = (as: (item: vscode.TestItem) => void): void => {
+      left.forEach(as);
+      left.clear();
+    };
+    if (uri === undefined || stop.isCancellationRequested) {
+      end((item) => run.skipped(item));
+      return;
+    }
+    try {
+      const client = await this.server.get();
+      if (client === undefined || (await this.kernels.known(uri)) === undefined) {
+        throw new Error("The language server is not running; see the output of ferrotile.");
+      }
+      items.forEach((item) => run.started(item));
+      const verdict = (one: VerifiedKernel): void => {
+        const item = left.get(one.name);
+        if (item !== undefined) {
+          left.delete(one.name);
+          this.settle(run, uri, item, one);
+        }
+      };
+      await verify(client, uri, kernel, { step, verdict }, stop);
+      end((item) => run.skipped(item));
+    } catch (error) {
+      if (stop.isCancellationRequested) {
+        run.appendOutput(`Cancelled: ${[...left.keys()].join(", ")}\r\n`);
+        end((item) => run.skipped(item));
+      } else {
+        const text = error instanceof Error ? error.message : String(error);
+        run.appendOutput(`${text}\r\n`);
+        end((item) => run.errored(item, new vscode.TestMessage(text)));
+      }
+    }
+  }
+
+  private settle(run: vscode.TestRun, uri: vscode.Uri, item: vscode.TestItem, kernel: VerifiedKernel): void {
+    run.appendOutput(table(kernel), undefined, item);
+    const duration = kernel.rungs.reduce((sum, rung) => sum + rung.ms, 0);
+    const tried = kernel.rungs.filter((rung) => rung.rung !== "translated" && rung.status !== "skipped");
+    const messages = testMessages(uri, kernel);
+    if (kernel.rungs.some((rung) => rung.status === "failed")) {
+      run.failed(item, messages, duration);
+    } else if (kernel.failed) {
+      run.errored(item, messages, duration);
+    } else if (tried.length === 0) {
+      const reasons = kernel.rungs.filter((rung) => rung.status === "skipped").map((rung) => `${rung.rung}: ${rung.detail}`);
+      run.errored(item, new vscode.TestMessage(["Nothing could be verified.", ...reasons].join("\n")), duration);
+    } else {
+      run.passed(item, duration);
+    }
+    this.results.set(item.id, { state: kernel.state, passed: !kernel.failed && tried.length > 0, duration, stale: false });
+    this.follow(item, this.kernels.of(uri)?.find((one) => one.name === kernel.name)?.state);
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+}
+
+function idOf(uri: vscode.Uri, kernel: string): string {
+  return `${uri.toString()}#${kernel}`;
+}
+
+function description(kernel: Partial<Kernel>): string {
+  if (kernel.translated === false) {
+    return "not translated";
+  }
+  const verdict = kernel.verdict ?? undefined;
+  return verdict === undefined ? "" : verdict.holds ? verdict.line : "changed since it was verified";
+}
