@@ -14,7 +14,7 @@ from ferrotile_runner.tileir.interpreter.elements import Array, is_float, limits
 class Difference(Struct, frozen=True):
     """How two arrays differ. `bit_equal`: the same bits, any NaN being equal to any NaN. `worst` is the
     index of the largest error, `expected` and `actual` its elements as text; `error` is absolute, `bound`
-    what was allowed there."""
+    what was allowed there. `differing` elements are not within their bounds, the first of them at `first`."""
 
     equal: bool
     bit_equal: bool
@@ -23,12 +23,33 @@ class Difference(Struct, frozen=True):
     actual: str = ""
     error: float = 0.0
     bound: float = 0.0
+    differing: int = 0
+    first: tuple[int, ...] | None = None
+
+    @property
+    def place(self) -> str:
+        """The index of the worst element as text."""
+        return _index(self.worst or ())
 
     def __str__(self) -> str:
         if self.worst is None:
             return "bit-equal"
-        place = ", ".join(map(str, self.worst))
-        return f"[{place}]: {self.expected} and {self.actual} (error {self.error:.3g}, allowed {self.bound:.3g})"
+        worst = f"{self.place}: {self.expected} and {self.actual} (error {self.error:.3g}, allowed {self.bound:.3g})"
+        if self.first is None or self.differing == 1:
+            return worst
+        return f"{worst}, the worst of {self.differing} elements that differ from {_index(self.first)} on"
+
+
+def _index(place: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, place))}]"
+
+
+def _differing(outside: Array) -> tuple[int, tuple[int, ...] | None]:
+    """How many elements are true, and where the first is."""
+    count = int(outside.sum())
+    if not count:
+        return 0, None
+    return count, tuple(int(i) for i in np.unravel_index(int(np.argmax(outside)), outside.shape))
 
 
 def tolerance(dtype: np.dtype[np.generic], depth: int, scale: Array) -> Array:
@@ -38,9 +59,9 @@ def tolerance(dtype: np.dtype[np.generic], depth: int, scale: Array) -> Array:
     return np.asarray(2.0 * max(depth, 1) * has.epsilon * np.maximum(scale, has.tiny))
 
 
-def compare(expected: Array, actual: Array, depth: int | None = None) -> Difference:
-    """Bit-equal, or for floats within `tolerance` when `depth` is given. NaN matches NaN, infinities must
-    be the same. Raises ValueError for unlike shapes or types."""
+def compare(expected: Array, actual: Array, depth: int | None = None, own: bool = False) -> Difference:
+    """Bit-equal, or for floats within `tolerance` when `depth` is given, of the largest element's size, or of each
+    element's `own`. NaN matches NaN, infinities must be the same. Raises ValueError for unlike shapes or types."""
     if expected.shape != actual.shape or expected.dtype != actual.dtype:
         raise ValueError(f"{expected.dtype}{expected.shape} against {actual.dtype}{actual.shape}")
     if expected.size == 0:
@@ -60,10 +81,11 @@ def compare(expected: Array, actual: Array, depth: int | None = None) -> Differe
         if depth is not None:
             # Terms that cancel are larger than their sum: what they were, other elements of the array show best.
             finite = np.where(np.isfinite(a), np.abs(a), 0.0)
-            bound = tolerance(expected.dtype, depth, np.full_like(a, finite.max()))
+            bound = tolerance(expected.dtype, depth, finite if own else np.full_like(a, finite.max()))
         excess = np.where(same, -1.0, np.where(np.isinf(error), np.inf, error / np.maximum(bound, 1e-300)))
     worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
-    equal = depth is not None and bool((same | (error <= bound)).all())
+    outside = ~same if depth is None else ~(same | (error <= bound))
+    equal = depth is not None and not bool(outside.any())
     return Difference(
         equal,
         False,
@@ -72,6 +94,7 @@ def compare(expected: Array, actual: Array, depth: int | None = None) -> Differe
         str(actual[worst]),
         float(error[worst]),
         float(bound[worst]),
+        *_differing(outside),
     )
 
 
@@ -80,7 +103,8 @@ def _integers(expected: Array, actual: Array, same: Array) -> Difference:
         return Difference(True, True)
     gap = np.abs(expected.astype(np.float64) - actual.astype(np.float64))
     worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.where(same, -1.0, gap))), gap.shape))
-    return Difference(False, False, worst, str(expected[worst]), str(actual[worst]), float(gap[worst]))
+    values = str(expected[worst]), str(actual[worst])
+    return Difference(False, False, worst, *values, float(gap[worst]), 0.0, *_differing(~same))
 
 
 def _one_name(line: str) -> str:

@@ -145,6 +145,14 @@ def _gpu() -> Check:
     return Check("GPU", Status.OK, f"{count.value} usable")
 
 
+def _solver() -> Check:
+    try:
+        return Check("z3", Status.OK, f"z3-solver {metadata.version('z3-solver')}")
+    except metadata.PackageNotFoundError:
+        lacking = "not installed: what the prover's rules leave of a check is not proved"
+        return Check("z3", Status.OPTIONAL, lacking, _COMPILERS)
+
+
 def doctor(toolchain: Toolchain | None = None) -> tuple[Check, ...]:
     """All checks, in the order in which to repair them; a second at most. Never raises."""
     found = toolchain if toolchain is not None else locate()
@@ -157,6 +165,7 @@ def doctor(toolchain: Toolchain | None = None) -> tuple[Check, ...]:
         lambda: _libclang(found),
         lambda: _cargo(found),
         lambda: _host(found),
+        _solver,
         _cache,
         _gpu,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import ml_dtypes
@@ -73,14 +73,27 @@ def special_values(dtype: DType) -> Array:
 
 def tiny(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
     """Floats about the smallest normal number, so that sums of them, and they themselves, are denormal or are not;
-    along the first axis of more than one element the last third is about its root, so that products are. Others as
-    `ordinary`."""
+    along the first axis of more than one element the last third is about its root, so that products are, but for some
+    about 1, which leave the others in a product what they are. Others as `ordinary`."""
     numpy = numpy_dtype(dtype)
     if dtype.kind is Kind.BOOL or dtype.is_integer:
         return ordinary(rng, shape, dtype, below)
-    # bf16 and f32 flush, and what f16 and f8 hold is never denormal in f32.
+    if math.log2(float(limits(numpy).denormal)) > -126:  # no product or sum is denormal in f32, but what 0 is added to
+        return np.where(_late(shape, 1 / 2), ordinary(rng, shape, dtype, below), numpy.type(0)).astype(numpy)
     least = math.log2(float(limits(numpy).tiny))
-    exponent = np.where(_late(shape, 2 / 3), least / 2, least) + rng.integers(-4, 3, shape)
+    late = least / 2 * (rng.random(shape) < 0.8)
+    exponent = np.where(_late(shape, 2 / 3), late, least) + rng.integers(-4, 3, shape)
+    return _float(rng.standard_normal(shape) * 2.0**exponent, numpy)
+
+
+def roots(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Floats about 1, and some about the root of the smallest normal number: where two of these are in a product it is
+    about the smallest. Others as `ordinary`."""
+    numpy = numpy_dtype(dtype)
+    if dtype.kind is Kind.BOOL or dtype.is_integer:
+        return ordinary(rng, shape, dtype, below)
+    least = math.log2(float(limits(numpy).tiny))
+    exponent = np.where(rng.random(shape) < 0.3, least / 2, 0) + rng.integers(-2, 2, shape)
     return _float(rng.standard_normal(shape) * 2.0**exponent, numpy)
 
 
@@ -121,6 +134,60 @@ def special(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, belo
     return _sown(rng, values, picks, np.where(_late(shape, 1 / 2), 0.6, 0.0))
 
 
+def ends(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Floats whose powers of two and of e are about the smallest and the largest of the type, in the second half of the
+    first axis of more than one element only the smallest, so that no sum overflows; in every fourth place numbers of
+    few bits, which lie halfway between those of narrower types. Integers are indices, each once as long as there are
+    others."""
+    numpy = numpy_dtype(dtype)
+    if dtype.kind is Kind.BOOL:
+        return ordinary(rng, shape, dtype, below)
+    if dtype.is_integer:
+        most = max(1, min(below, 1 << (dtype.bits - 1)))
+        return np.asarray(rng.permutation(math.prod(shape)) % most).astype(numpy).reshape(shape)
+    reach = -math.log2(float(limits(numpy).denormal)) * 1.1
+    bits = rng.choice(_HALVES, shape)
+    fraction = (2 * np.floor(rng.random(shape) * 2.0 ** (bits - 1)) + 1) * 2.0**-bits
+    halves = (1 + fraction) * 2.0 ** rng.integers(-3, 4, shape) * rng.choice([1.0, -1.0], shape)
+    exponents = rng.uniform(-reach, np.where(_late(shape, 1 / 2), 2, reach), shape)
+    return _float(np.where(rng.random(shape) < 0.25, halves, exponents), numpy)
+
+
+def positive(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """As `wild` without negative numbers, integers at least 2: none is what a sum, product or extreme of none is."""
+    values = wild(rng, shape, dtype, below)
+    if dtype.kind is Kind.BOOL:
+        return values
+    found = _magnitudes(values, dtype)
+    return np.maximum(found, found.dtype.type(2)) if dtype.is_integer else found
+
+
+def negative(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """As `wild` without positive numbers, where the type has others."""
+    values = wild(rng, shape, dtype, below)
+    if dtype.kind is Kind.BOOL or dtype.kind is Kind.UNSIGNED or dtype.name == "f8e8m0fnu":
+        return values
+    return np.asarray(-_magnitudes(values, dtype))
+
+
+def _magnitudes(values: Array, dtype: DType) -> Array:
+    if not dtype.is_integer:
+        sizes = np.asarray(np.abs(values))
+        return np.where(sizes == 0, sizes.dtype.type(1), sizes).astype(sizes.dtype)
+    return values if dtype.kind is Kind.UNSIGNED else np.asarray(values & np.iinfo(values.dtype).max)
+
+
+def equal(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """0 everywhere: every comparison is a tie, every extreme is all elements."""
+    if dtype.kind is Kind.BOOL:
+        return np.full(shape, rng.random() < 0.5)
+    return np.zeros(shape, np.float32).astype(numpy_dtype(dtype))
+
+
+_HALVES = np.array([3, 4, 8, 11])
+"""One bit of fraction more than f8e5m2, f8e4m3fn, bf16 and f16 have."""
+
+
 def _late(shape: tuple[int, ...], share: float) -> Array:
     """The lanes behind this share of the first axis of more than one element, as an array that broadcasts."""
     axis = next((number for number, extent in enumerate(shape) if extent > 1), 0)
@@ -128,6 +195,17 @@ def _late(shape: tuple[int, ...], share: float) -> Array:
         return np.zeros((), np.bool_)
     late: Array = np.arange(shape[axis]) >= share * shape[axis]
     return late.reshape([-1 if number == axis else 1 for number in range(len(shape))])
+
+
+def sown(rng: np.random.Generator, values: Array, dtype: DType, picks: Sequence[float], share: float) -> Array:
+    """The elements with some of these numbers among them, as far as the type has them."""
+    if dtype.kind is Kind.BOOL or not len(picks):
+        return values
+    if not dtype.is_integer:
+        return _sown(rng, values, _float(np.asarray(picks, np.float64), values.dtype), share)
+    low, high = (0, 2**dtype.bits) if dtype.kind is Kind.UNSIGNED else (-(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1))
+    fitting = [int(pick) for pick in picks if low <= pick < high]
+    return _sown(rng, values, np.array(fitting, values.dtype), share)
 
 
 def _sown(rng: np.random.Generator, values: Array, picks: Array, share: Array | float) -> Array:

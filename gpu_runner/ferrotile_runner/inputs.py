@@ -8,41 +8,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-from ferrotile.program.dtypes import DType, Kind
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ferrotile_runner.fillings import Fill, hard, numpy_dtype, ordinary, special, tiny, wide, wild
+from ferrotile_runner.entry_hints import Hints, has_indices
+from ferrotile_runner.fillings import ends, sown
 from ferrotile_runner.launch_facts import Facts, facts_of
+from ferrotile_runner.launch_values import AGAIN, HARD, ORDINARY, TENTATIVE, WIDE, Plan, about, scalar
 from ferrotile_runner.sizes import Shape, free_axes, grid_for, is_claimed, larger, shapes_of, sizes_for, unlike
-from ferrotile_runner.tileir.interpreter.elements import Array, limits
+from ferrotile_runner.tileir.interpreter.elements import Array
 
 MAX_ELEMENTS = 1 << 21
 """No array of a case is larger."""
 MAX_BLOCKS = 1 << 16
 """No grid that is made has more."""
-
-
-class Values(Struct, frozen=True):
-    """How arrays are filled; what integers, large ones where that makes no loop longer, floats and booleans are that
-    say no size (None: small random ones)."""
-
-    fill: Fill
-    integer: int | None = None
-    large: int | None = None
-    floats: tuple[float, ...] = ()
-    boolean: bool = True
-
-
-class Plan(Struct, frozen=True):
-    """How the arrays of a case are made: from which values, with gaps after every row or none."""
-
-    values: Values
-    strided: bool
-    seed: int
-    large: bool = False
-    """Whether integers may be large."""
 
 
 class Case(Struct, frozen=True):
@@ -62,6 +42,7 @@ class Case(Struct, frozen=True):
     tentative: bool = False
 
 
+NOTHING_KNOWN = Hints()
 Grids = Callable[[Mapping[str, tuple[int, ...]]], tuple[int, int, int]]
 """From the extents of the arrays to the numbers of blocks."""
 
@@ -73,26 +54,24 @@ _SHAPES: tuple[tuple[str, Shape], ...] = (
     ("tiles and a tail", lambda tile: 2 * tile + max(1, tile // 2 - 1)),
 )
 """Small ones first: where time is short, something was compared."""
-WHOLE = "two whole tiles"
-SEVERAL = 2
-"""So many sizes have ordinary values before others have tiny ones."""
-
-
-ORDINARY = Values(ordinary)
-HARD = Values(hard, floats=(0.0, -2.5, 1e-30), boolean=False)
-"""Floats are finite, so that not every result is NaN."""
-TINY = Values(tiny, floats=(0.3,))
-WIDE = Values(wide, floats=(3e5,))
-TENTATIVE: tuple[tuple[str, Values], ...] = (
-    ("tiny values", TINY),
-    ("special values and ties", Values(special, -3, floats=(-1.5,), boolean=False)),
-    ("integers and floats of every size", Values(wild, 37, (1 << 25) + 3, (16777217.0,))),
-)
-"""Further launches, small ones: few elements are enough where all of them are chosen."""
 FEW = 24
 """Elements that the largest array of such a launch has at least, where sizes are free."""
-MANY = 2051
-"""An extent that neither f16 nor bf16 has as a number. Arrays of small tiles have fewer elements, which are blocks."""
+SMALL = 256
+"""Fewer elements than this say little about their values: they are filled several times."""
+SEVERAL = 3
+STEP = 100
+"""From the seed of a launch of ordinary values to that of the next."""
+PLENTY = 1 << 15
+"""Of more elements than this there need not be several whole tiles with gaps in between."""
+SWEEPS = 5
+"""So many launches more than scalars have scalars about the numbers of the kernel."""
+BLOCKS, FEW_BLOCKS = 600, 20
+"""Tiles that an array of many elements has; where blocks run one after the other."""
+FREE = 64
+"""The largest number of the kernel that is tried as an extent that no grid depends on."""
+MANY = 40961
+"""An extent that neither f16 nor bf16 has as a number, nor a fourth of it. Arrays of small tiles have fewer elements,
+which are blocks."""
 
 
 def cases(
@@ -102,15 +81,16 @@ def cases(
     seed: int = 0,
     grid: Grids | None = None,
     large: bool = False,
+    hints: Hints = NOTHING_KNOWN,
 ) -> Iterator[Case]:
     """Launches that satisfy the hypotheses that `facts_of` can read. `grid` is used where the signature and the
     hypotheses do not know the grid; without it there are none then. `tiles` gives the tile extent along a symbol. Of
-    the cases of one size there are as many as sizes that the facts tell apart; one has axes without elements; then come
-    one of hard values, one of strided arrays (of many elements, where arrays have no rows) and those of `TENTATIVE`.
-    `large`: scalars may be large integers there, because no loop ends at them."""
+    the cases of one size there are as many as sizes that the facts tell apart, a few where there is one; one has axes
+    without elements; then come one of hard values, one of strided arrays (of many elements, where arrays have no rows)
+    and those of `TENTATIVE`. `large`: scalars may be large integers there, but for those of `hints` that loops end at;
+    the numbers of `hints` are among the values."""
     facts = facts_of(hypotheses)
     seen: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
-    tiny_are_tried = False
 
     def made(name: str, sizes: Mapping[str, int], plan: Plan, tentative: bool = False) -> Iterator[Case]:
         case = _case(name, signature, sizes, facts, plan, grid)
@@ -121,32 +101,59 @@ def cases(
         sizes = sizes_for(signature, facts, tiles, shape)
         key = tuple(sorted(sizes.items()))
         if key not in seen:
+            yield from made(name, sizes, Plan(ORDINARY, False, seed + STEP * len(seen)))
             seen[key] = sizes
-            of_tiny = name == WHOLE and len(seen) > SEVERAL
-            values = TINY if of_tiny else ORDINARY
-            yield from made(f"{name} of tiny values" if of_tiny else name, sizes, Plan(values, False, seed))
-            tiny_are_tried |= of_tiny
     sizes = sizes_for(signature, facts, tiles, _SHAPES[-1][1])
+    if _most(signature, sizes) < SMALL:
+        for number in range(len(seen), SEVERAL):
+            yield from made("other values", sizes, Plan(ORDINARY, False, seed + STEP * number))
     free = free_axes(signature, facts)
     if free and (grid is None or signature.grid is not None):
         yield from made("axes without elements", sizes | dict.fromkeys(free, 0), Plan(ORDINARY, False, seed))
     yield from made("hard values", sizes, Plan(HARD, False, seed + 1))
     rows = any(len(shape) > 1 for shape in shapes_of(signature, sizes).values())
     if rows and not facts.contiguous:
-        indexed = any(isinstance(a, ArrayArgument) and a.dtype.is_integer for a in signature.arguments)
-        yield from made("strided arrays", sizes, Plan(WIDE if indexed else ORDINARY, True, seed + 2))
+        fewer = sizes_for(signature, facts, tiles, _SHAPES[2][1]) if _most(signature, sizes) > PLENTY else sizes
+        yield from made("strided arrays", fewer, Plan(WIDE if has_indices(signature) else ORDINARY, True, seed + 2))
     elif not rows:
-        many = sizes_for(signature, facts, tiles, lambda tile: max(min(MANY, 20 * tile + 3), tile + 1))
+        blocks = FEW_BLOCKS if hints.in_turn else BLOCKS
+        many = sizes_for(signature, facts, tiles, lambda tile: max(min(MANY, blocks * tile + 3), tile + 1))
         yield from made("many elements", many, Plan(WIDE, False, seed + 2))
+    if free and (grid is None or signature.grid is not None):
+        loose = [name for name in free if name not in facts.at_most and name not in facts.multiple_of]
+        roomy = sizes_for(signature, facts, tiles, _SHAPES[2][1]) | dict.fromkeys(loose, MANY)
+        loosely = Plan(ORDINARY, False, seed + 2, beyond=True)
+        yield from made("free axes of many elements", roomy, loosely, tentative=True)
+        for number in [n for n in dict.fromkeys(hints.integers) if 0 < n <= FREE][:SEVERAL]:
+            tight = sizes_for(signature, facts, tiles, _SHAPES[0][1]) | dict.fromkeys(loose, number)
+            yield from made(f"free axes of {number}", tight, loosely, tentative=True)
     few = [some for some in seen.values() if _most(signature, some) >= FEW]
     least = min(few, key=lambda some: _most(signature, some), default=sizes)
-    for number, (name, values) in enumerate(TENTATIVE, 3):
-        if values is TINY and tiny_are_tried:
-            continue
-        yield from made(name, least, Plan(values, False, seed + number, large), tentative=True)
-    other = unlike(signature, facts, least)
-    if other is not None:
-        yield from made("extents that all differ", other, Plan(ORDINARY, False, seed), tentative=True)
+    if not rows and _most(signature, least) < SMALL and not hints.in_turn:
+        least = sizes_for(signature, facts, tiles, lambda tile: min(SMALL, FEW_BLOCKS * tile) + 3)
+    scalars = [a for a in signature.arguments if isinstance(a, ScalarArgument) and (a.extent or a.name) not in least]
+    further = TENTATIVE + AGAIN if scalars or _most(signature, least) < SMALL else TENTATIVE
+    if any(a.dtype.is_integer for a in scalars) or (scalars and len(hints.floats) > 1):
+        further += tuple((f"scalars about {n}", about(hints, least, n)) for n in range(len(scalars) + SWEEPS))
+    for number, (name, values) in enumerate(further, 3):
+        plan = Plan(values, False, seed + number, large, hints.counting, constants=_numbers(hints))
+        few_blocks = values.fill is ends and number > len(TENTATIVE) + 2
+        yield from made(name, next(iter(seen.values())) if few_blocks else least, plan, tentative=True)
+    single = sizes_for(signature, facts, tiles, lambda tile: 1)
+    for number, (backwards, beyond) in enumerate(((False, False), (True, True), (False, True)), 40):
+        other = unlike(signature, facts, least, backwards)
+        if other is not None and _most(signature, other) > PLENTY:
+            other = unlike(signature, facts, single, backwards)
+        name = "extents that all differ, the other way" if backwards else "extents that all differ"
+        if other is not None and (not beyond or backwards or has_indices(signature)):
+            between = tuple(sorted(set(other.values())))
+            values = replace(TENTATIVE[-1][1], integers=(1, 2), large=between)
+            plan = Plan(values, False, seed + number, large, hints.counting, beyond)
+            yield from made(f"{name}, indices beyond" if beyond else name, other, plan, tentative=True)
+
+
+def _numbers(hints: Hints) -> tuple[float, ...]:
+    return (*hints.floats, *hints.integers)
 
 
 def _most(signature: Signature, sizes: Mapping[str, int]) -> int:
@@ -183,44 +190,32 @@ def _case(
     grid = grid_for(signature, sizes, facts) or (None if grids is None else grids(shapes))
     if grid is None or math.prod(grid) > MAX_BLOCKS or not is_claimed(facts, sizes, grid):
         return None
-    below = min((e for s in shapes.values() for e in s if e > 1), default=1)
+    extents = [e for s in shapes.values() for e in s if e > 1]
+    below = max(extents, default=1) + 2 if plan.beyond else min(extents, default=1)
     arrays: dict[str, Array] = {}
     scalars: dict[str, int | float | bool] = {}
+    place = 0
     for argument in signature.arguments:
         rng = np.random.default_rng([plan.seed, zlib.crc32(argument.name.encode())])
         match argument:
             case ArrayArgument(name=key, dtype=dtype):
-                values = plan.values.fill(rng, shapes[key], dtype, below)
-                arrays[key] = _strided(values) if plan.strided else values
-            case ScalarArgument(name=key, dtype=dtype, extent=extent):
+                values = sown(rng, plan.values.fill(rng, shapes[key], dtype, below), dtype, plan.constants, 0.1)
+                arrays[key] = _strided(values, len(arrays)) if plan.strided else values
+            case ScalarArgument(name=key, extent=extent):
                 same = key if extent is None else extent
-                scalars[key] = sizes[same] if same in sizes else _scalar(rng, dtype, plan)
+                scalars[key] = sizes[same] if same in sizes else scalar(argument, place, plan)
+                place += 1
             case ConstantArgument():
                 pass
     against = "extents >= 1" if 0 in sizes.values() else ""
     return Case(name, dict(sizes), arrays, scalars, grid, against, plan=plan)
 
 
-def _scalar(rng: np.random.Generator, dtype: DType, plan: Plan) -> int | float | bool:
-    values = plan.values
-    if dtype.kind is Kind.BOOL:
-        return values.boolean
-    if dtype.is_integer:
-        chosen = values.large if plan.large and values.large is not None else values.integer
-        if chosen is None:
-            return int(rng.integers(1, 4))
-        signed = dtype.kind is Kind.SIGNED
-        return chosen if chosen < 0 and signed else abs(chosen) % (1 << (dtype.bits - signed))
-    if not values.floats:
-        return float(np.float32(rng.uniform(0.05, 0.95)))
-    return min(float(rng.choice(values.floats)), limits(numpy_dtype(dtype)).largest / 7)
-
-
-def _strided(values: Array) -> Array:
-    """The same elements with gaps after every row."""
+def _strided(values: Array, place: int) -> Array:
+    """The same elements with gaps after every row, in each array another."""
     if values.ndim < 2:
         return values
-    room = np.zeros((*values.shape[:-1], values.shape[-1] + 8), values.dtype)
+    room = np.zeros((*values.shape[:-1], values.shape[-1] + 8 * (1 + place % 4)), values.dtype)
     room[..., : values.shape[-1]] = values
     return room[..., : values.shape[-1]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from ferrotile.signatures.model import GridFactor
 from msgspec import Struct
@@ -24,6 +25,8 @@ class Facts(Struct, frozen=True):
     contiguous: bool
     open: tuple[str, ...]
     grids: tuple[tuple[int, tuple[GridFactor, ...]], ...] = ()
+    tiles: Mapping[str, int] = MappingProxyType({})
+    """The tile along an extent of which the number of tiles is known."""
 
 
 _NAME = r"([A-Za-z_]\w*)"
@@ -54,6 +57,7 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
     axes: set[int] = set()
     grid: dict[int, tuple[GridFactor, ...]] = {}
     grids: list[tuple[int, tuple[GridFactor, ...]]] = []
+    tiles: dict[str, int] = {}
     contiguous, unread = False, list[str]()
     for hypothesis in hypotheses:
         kind, words = next(
@@ -62,6 +66,7 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
         match kind:
             case "tiles":
                 name, tile, count = words[0], int(words[1]), int(words[2])
+                tiles[name] = tile
                 most[name] = min(most.get(name, tile * count), tile * count)
                 least[name] = max(least.get(name, 1), tile * (count - 1) + 1)
             case "size":
@@ -92,7 +97,7 @@ def facts_of(hypotheses: Sequence[str]) -> Facts:
         if free is not None:
             equal.setdefault(free, one if free is other else other)
     read = (sizes, most, least, multiple, equal, frozenset(axes), grid, contiguous)
-    return Facts(*read, open=tuple(unread), grids=tuple(grids))
+    return Facts(*read, open=tuple(unread), grids=tuple(grids), tiles=tiles)
 
 
 def broken_facts(facts: Facts, sizes: Mapping[str, int], grid: Sequence[int]) -> tuple[str, ...]:

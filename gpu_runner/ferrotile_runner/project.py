@@ -142,8 +142,9 @@ class Files:
 
     def mentions(self, path: str, word: str) -> bool:
         """Whether a word stands in the file's imports."""
-        if path in self._open:
-            return word in self.words(path)
+        opened = self._open.get(path)
+        if opened is not None:  # asked at every key: most files do not have the word at all
+            return word.encode() in opened.data and word in self.words(path)
         kept = self._kept(path)
         return kept is not None and kept.mentions(word)
 
@@ -314,7 +315,15 @@ class Projects:
             state.update(name.encode() + b"\0" + self.files.digest(where))
         return state.digest()
 
+    def use_listing(self, path: Path, listed: tuple[Path, ...]) -> None:
+        """What `python_files` finds for a file, looked for elsewhere: walking folders takes its time."""
+        self._listed[root_of(path, self.folders), path.parent] = listed
+
     def relist(self) -> None:
         """Files were made or removed: look for them anew."""
         self._listed.clear()
         self._around.clear()
+
+    def forget(self, path: Path) -> None:
+        """The modules around this file are not asked for any more."""
+        self._around.pop(path, None)

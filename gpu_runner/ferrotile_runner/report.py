@@ -50,11 +50,14 @@ class Place(Struct, frozen=True):
 
 class Difference(Struct, frozen=True):
     """Where original and translation differ: the place in the Python file, the one in the Rust text (None: nothing
-    there to point at), and what differs in one sentence."""
+    there to point at), and what differs in one sentence. `expected` and `actual`: an element of an array as the
+    original has it, and as the translation does; empty where the difference is none of arrays."""
 
     python: Place | None
     rust: Place | None
     words: str
+    expected: str = ""
+    actual: str = ""
 
 
 class RungResult(Struct, frozen=True):

@@ -13,45 +13,47 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
-import numpy as np
 from ferrotile.signatures.model import Signature
 from ferrotile.translation import Entry as RustEntry
 from msgspec import Struct, field
 
 from ferrotile_runner.assumed_grid import assumed_grid
-from ferrotile_runner.compare import Difference, Prints, compare, tolerance
+from ferrotile_runner.compare import Prints
+from ferrotile_runner.determined import (
+    MORE_ORDERS,
+    MORE_SEEDS,
+    ORDERS,
+    TERMS,
+    determined,
+    difference,
+    near,
+    orders,
+    terms_of,
+    worse,
+)
 from ferrotile_runner.entry_arrays import tile_extents, updated_names
 from ferrotile_runner.entry_hints import hints_of
+from ferrotile_runner.fillings import ends, ordinary
 from ferrotile_runner.fitting import Fitter
 from ferrotile_runner.inputs import Case, cases, describe
 from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.launch_grid import rust_grid
 from ferrotile_runner.launch_words import words_of
+from ferrotile_runner.other_orders import Ordering, orderings
 from ferrotile_runner.parameter_words import python_words, rust_words
 from ferrotile_runner.tileir.interpreter import (
-    SHUFFLED,
     Finding,
     FindingKind,
     Order,
     OutOfTime,
-    Program,
     RunResult,
     UndefinedBehaviour,
     Unsupported,
     Word,
-    prepare,
-    run,
 )
 from ferrotile_runner.tileir.interpreter.elements import Array, is_float
+from ferrotile_runner.tileir.interpreter.prepared import Prepared
 from ferrotile_runner.tileir.model import Entry, walk
-
-MORE_SEEDS = (-1, -2, 5, 6, 7, 8)
-"""Fillings of undetermined lanes with which the original is run again before a difference counts; the first two are
-zero, which the translation often has there. Even ones combine the identities of reductions."""
-ORDERS = (SHUFFLED + 1, SHUFFLED + 2, SHUFFLED + 3)
-MORE_ORDERS = tuple(range(SHUFFLED + 4, SHUFFLED + 12))
-"""Other orders of the original's reductions, for hard values, of which these show most; the latter before a difference
-counts."""
 
 LEAST_SECONDS = 1.0
 """What a tentative launch may take."""
@@ -92,21 +94,6 @@ class Simulation(Struct, frozen=True):
 
 Execute = Callable[..., RunResult]
 """How an entry is run: as by `interpreter.run`, or by what answers as it would."""
-
-
-class Prepared:
-    """Runs entries, each of which is prepared once."""
-
-    def __init__(self) -> None:
-        self._programs: dict[int, Program] = {}
-
-    def __call__(
-        self, entry: Entry, words: Sequence[Word], grid: Sequence[int], *, seed: int, order: Order, seconds: float
-    ) -> RunResult:
-        program = self._programs.get(id(entry))
-        if program is None or program.entry is not entry:
-            program = self._programs[id(entry)] = prepare(entry)
-        return run(program, words, grid, seed=seed, order=order, seconds=seconds)
 
 
 class _Differs(Exception):
@@ -154,8 +141,10 @@ class _Sides(Struct, frozen=True):
     execute: Execute
     summed: frozenset[str]
     """Arrays that atomics of the original may update."""
-    shuffles: bool
-    """Whether the order of reductions, and of nothing else that is summed, is not the same on both sides."""
+    reduce_alike: bool
+    sum_alike: bool
+    """Whether reductions, and scans and products, are made in the same order on both sides."""
+    orderings: tuple[Ordering, ...] = ()
     notes: dict[str, None] = field(default_factory=dict)
     noticed: dict[tuple[str, FindingKind, int], Noticed] = field(default_factory=dict)
 
@@ -170,10 +159,21 @@ class _Sides(Struct, frozen=True):
         words = words_of(python_words(self.signature), case)
         return self.run(self.original, words, case.grid, 1, Order.FORWARD)
 
+    def depth(self, case: Case) -> int | None:
+        """None where bits must be equal, else how many values a result may sum in another order."""
+        return None if self.reduce_alike and self.sum_alike else terms_of(case)
+
     def run(
-        self, entry: Entry, words: Sequence[Word], grid: tuple[int, int, int], seed: int, order: Order
+        self,
+        entry: Entry,
+        words: Sequence[Word],
+        grid: tuple[int, int, int],
+        seed: int,
+        order: Order,
+        most: float = math.inf,
     ) -> RunResult:
-        return self.execute(entry, words, grid, seed=seed, order=order, seconds=self.clock.left())
+        """`most`: seconds, where fewer are enough."""
+        return self.execute(entry, words, grid, seed=seed, order=order, seconds=min(most, self.clock.left()))
 
 
 def _quiet(text: str, text_line: int) -> None:
@@ -193,10 +193,14 @@ def simulate(
 ) -> Simulation:
     """Compares both sides on `launches`, by default those that `inputs.cases` makes from `seed`, for which the grid
     must be known, within `seconds`."""
-    shuffles = _reductions(original, ("scan", "mmaf")) == _reductions(translation, ("scan", "mmaf"))
-    summed = updated_names(original, signature)
-    execute = execute or Prepared()
-    sides = _Sides(original, translation, signature, rust, _Clock.of(seconds), execute, summed, shuffles)
+    reduce_alike = orders(original, "reduce") == orders(translation, "reduce")
+    sum_alike = orders(original, "scan", "mmaf") == orders(translation, "scan", "mmaf")
+    sums = any(operation.word("mode") == "addf" for operation in walk(original.body))
+    summed = updated_names(original, signature) if sums else frozenset[str]()
+    clock, ways = _Clock.of(seconds), orderings(original, translation)
+    run = execute or Prepared()
+    sides = _Sides(original, translation, signature, rust, clock, run, summed, reduce_alike, sum_alike, ways)
+    ordered = 0
     grids = assumed_grid(original, signature, rust)
     if launches is None:
         tiles, hints = tile_extents(original, signature), hints_of(original, signature)
@@ -218,6 +222,9 @@ def simulate(
                     case, first = fitting
                     place = describe(case)
                     equal = _compare_case(sides, case, first, place)
+                    if equal is not None and _shows_order(sides, case, ordered):
+                        ordered += 1
+                        _compare_orders(sides, case, first)
             except _Differs as difference:
                 if not case.against:
                     raise
@@ -264,9 +271,9 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
     """Whether all arrays are bit-equal (False: equal within tolerance); None where the original is undefined.
     `first`: what it does in the first of two orders."""
     aside = bool(case.against) or case.tentative
-    depth = reduction_depth(sides.original, sides.translation, case)
+    depth = sides.depth(case)
     shuffled = case.tentative and depth is not None
-    if shuffled and not sides.shuffles:  # hard values show the order of a sum more than anything else
+    if shuffled and not sides.sum_alike:  # hard values show the order of a sum more than anything else
         return None
     python = words_of(python_words(sides.signature), case)
     try:
@@ -310,34 +317,74 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
             rounded = ~fixed & (near(expected, [o.arrays[name] for o in others]) if name in sides.summed else False)
             _note_gaps(name, case.arrays[name].size, first.written[name], fixed | rounded, place, sides.notes)
             actual = result.arrays[name].reshape(expected.shape)
-            difference = _worse(
-                _difference(expected, actual, fixed, depth, shuffled), _difference(expected, actual, rounded, TERMS)
+            found = worse(
+                difference(expected, actual, fixed, depth, shuffled), difference(expected, actual, rounded, TERMS)
             )
-            if not difference.equal:
+            if not found.equal:
                 # Two fillings may make the same of a lane, above all where a softmax picks one of few rows.
                 seeds = MORE_SEEDS + MORE_ORDERS if shuffled else MORE_SEEDS
                 more = more or [sides.run(sides.original, python, case.grid, s, Order.FORWARD) for s in seeds]
                 fixed &= determined(expected, [o.arrays[name] for o in more])
                 rounded &= near(expected, [o.arrays[name] for o in more])
-                summing = _difference(expected, actual, rounded, TERMS)
-                difference = _worse(_difference(expected, actual, fixed, depth, shuffled), summing)
-            if not difference.equal:
-                element = f"{name}{difference.place}"
-                values = (f"{element} = {difference.expected}", f"{element} = {difference.actual}")
-                raise _Differs(f"{name}{difference}", values=values)
-            exact &= difference.bit_equal
+                summing = difference(expected, actual, rounded, TERMS)
+                found = worse(difference(expected, actual, fixed, depth, shuffled), summing)
+            if not found.equal:
+                element = f"{name}{found.place}"
+                values = (f"{element} = {found.expected}", f"{element} = {found.actual}")
+                raise _Differs(f"{name}{found}", values=values)
+            exact &= found.bit_equal
         if result.repeatable:
             break
     return exact
 
 
+SOME = 5
+"""Launches that are made in other orders of accesses too, besides those with indices that differ."""
+ORDERED_ELEMENTS = 1 << 12
+"""Where there are more, only ordinary launches are."""
+ORDERED_SECONDS = 2.0
+
+
+def _shows_order(sides: _Sides, case: Case, done: int) -> bool:
+    if not sides.orderings or case.against or case.plan is None:
+        return False
+    if done >= SOME and case.plan.values.fill is not ends:
+        return False
+    elements = sum(array.size for array in case.arrays.values())
+    few = elements <= ORDERED_ELEMENTS or (case.plan.values.fill is ordinary and elements <= 8 * ORDERED_ELEMENTS)
+    return len(case.arrays) < elements and few
+
+
+def _compare_orders(sides: _Sides, case: Case, first: RunResult) -> None:
+    """Both sides in other orders of accesses, `first` being what the original does in the order of its program."""
+    python, rust = words_of(python_words(sides.signature), case), words_of(rust_words(sides.rust), case)
+    grid = rust_grid(sides.rust.parameters, {name: a.shape for name, a in case.arrays.items()}, case.grid)
+    depth = sides.depth(case)
+    again = () if first.repeatable else ((2, Order.FORWARD), (1, Order.REVERSED))
+    others = [sides.run(sides.original, python, case.grid, seed, order) for seed, order in again]
+    for way in sides.orderings:
+        try:
+            known = [*others, sides.run(way.original, python, case.grid, 1, way.order, ORDERED_SECONDS)]
+            result = sides.run(way.translation, rust, grid, 1, way.order, ORDERED_SECONDS)
+        except (UndefinedBehaviour, OutOfTime):
+            if sides.clock.over:
+                raise
+            continue
+        for name, expected in first.arrays.items():
+            if name not in result.arrays or (name in sides.summed and is_float(expected.dtype)):
+                continue  # the order of a sum shows
+            fixed = determined(expected, [o.arrays[name] for o in known])
+            found = difference(expected, result.arrays[name].reshape(expected.shape), fixed, depth)
+            if not found.equal:
+                more = [sides.run(sides.original, python, case.grid, s, Order.FORWARD) for s in MORE_SEEDS]
+                fixed &= determined(expected, [o.arrays[name] for o in more])
+                found = difference(expected, result.arrays[name].reshape(expected.shape), fixed, depth)
+            if not found.equal:
+                raise _Differs(f"{name}{found} with {way.words}")
+
+
 def _failures(result: RunResult, *kinds: FindingKind) -> list[Finding]:
     return [finding for finding in result.findings if finding.kind in kinds]
-
-
-def has_loops(entry: Entry) -> bool:
-    """Whether integers of the launch may be how often something is done."""
-    return any(operation.name in ("for", "loop") for operation in walk(entry.body))
 
 
 def _note_gaps(name: str, size: int, written: Array, fixed: Array, place: str, notes: dict[str, None]) -> None:
@@ -348,56 +395,3 @@ def _note_gaps(name: str, size: int, written: Array, fixed: Array, place: str, n
     if not fixed.all():
         loose = int((~fixed).sum())
         notes[f"{name}: {loose} of {fixed.size} elements are not determined by the original ({place})"] = None
-
-
-def determined(expected: Array, others: Sequence[Array]) -> Array:
-    """The elements that are the same bits, or NaN, in all runs."""
-    fixed: Array = np.ones(expected.shape, np.bool_)
-    bits = np.dtype(f"u{expected.dtype.itemsize}")
-    for other in others:
-        same = expected.view(bits) == other.view(bits)
-        with np.errstate(all="ignore"):
-            fixed &= same | ((expected != expected) & (other != other))
-    return fixed
-
-
-TERMS = 4096
-"""How many terms an element that atomics add to may have, for the tolerance of their order."""
-
-
-def near(expected: Array, others: Sequence[Array]) -> Array:
-    """The elements that the order of the blocks changes by no more than the rounding of a sum."""
-    near: Array = np.full(expected.shape, is_float(expected.dtype))
-    if is_float(expected.dtype):
-        with np.errstate(all="ignore"):
-            wide = expected.astype(np.float64)
-            allowed = tolerance(expected.dtype, TERMS, np.abs(wide))
-            for other in others:
-                near &= np.abs(wide - other.astype(np.float64)) <= allowed
-    return near
-
-
-def _worse(one: Difference, other: Difference) -> Difference:
-    return one if not one.equal or (other.equal and not one.bit_equal) else other
-
-
-def _difference(
-    expected: Array, actual: Array, fixed: Array, depth: int | None, own: bool = False
-) -> Difference:
-    return compare(expected, np.where(fixed, actual, expected).astype(expected.dtype), depth, own)
-
-
-def reduction_depth(original: Entry, translation: Entry, case: Case) -> int | None:
-    """None when both sides reduce in the same shapes, so that bits must be equal; else how many values a
-    result may sum."""
-    if _reductions(original) == _reductions(translation):
-        return None
-    return max((math.prod(a.shape) for a in case.arrays.values()), default=1)
-
-
-def _reductions(entry: Entry, names: Sequence[str] = ("reduce", "scan", "mmaf")) -> list[str]:
-    return sorted(
-        f"{op.name} {op.attributes.get('dim')} {[getattr(v.type, 'shape', ()) for v in op.operands]}"
-        for op in walk(entry.body)
-        if op.name in names
-    )

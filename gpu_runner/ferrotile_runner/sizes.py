@@ -33,6 +33,7 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
     }
     factors = [f for axis in (*(signature.grid or ()), *facts.grid.values()) for f in axis]
     known = {f.extent: f.tile for f in factors if isinstance(f.extent, str) and f.tile > 1}
+    known = {**facts.tiles, **known}
     # A tile of one element says nothing about an extent.
     told = {*facts.sizes, *constants, *known, *(name for name, tile in tiles.items() if tile > 1)}
     peers = _peers(signature, told)
@@ -54,18 +55,22 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
     return sizes
 
 
-def unlike(signature: Signature, facts: Facts, sizes: Mapping[str, int]) -> dict[str, int] | None:
-    """The sizes with those that are the same made different, as far as the facts let them; None where nothing is."""
+def unlike(
+    signature: Signature, facts: Facts, sizes: Mapping[str, int], backwards: bool = False
+) -> dict[str, int] | None:
+    """The sizes with those that are the same made different, as far as the facts let them; `backwards`: with all but
+    the largest made larger than it, so that each two that were in one order are in the other. None where nothing is."""
     fixed = {*facts.sizes, *facts.equal, *facts.equal.values()}
     fixed |= {a.name for a in signature.arguments if isinstance(a, ConstantArgument)}
     found = dict(sizes)
-    for name, size in sizes.items():
+    names = sorted(sizes, key=lambda name: -sizes[name])[1:] if backwards else list(sizes)
+    for name in names:
         step, taken = facts.multiple_of.get(name, 1), {other for key, other in found.items() if key != name}
-        larger_size = size
-        while larger_size in taken:
-            larger_size += step
-        if name not in fixed and larger_size <= facts.at_most.get(name, larger_size):
-            found[name] = larger_size
+        size = -(-(max(found.values()) + 1) // step) * step if backwards else sizes[name]
+        while size in taken:
+            size += step
+        if name not in fixed and size <= facts.at_most.get(name, size):
+            found[name] = size
     return None if found == dict(sizes) else found
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 import reasons
+import reasons_listed
 import tile_ir
 from ferrotile_runner.tileir.model import Entry
 from judging import Fate, Judge, Judgement
@@ -44,12 +45,12 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise _Late
 
 
-def judged(judge: Judge, mutant: Entry, orders: bool = True) -> Judgement:
+def judged(judge: Judge, mutant: Entry) -> Judgement:
     """Within the time limit."""
     before = signal.signal(signal.SIGALRM, _stop)
     signal.alarm(SECONDS)
     try:
-        return judge(mutant, orders)
+        return judge(mutant)
     except _Late:
         return Judgement(Fate.NO_VERDICT, "", f"none within {SECONDS} s")
     except Exception as error:
@@ -72,19 +73,21 @@ def of_proved(pair: Pair, count: int | None, seed: str) -> Iterator[Finding]:
     for mutant in tile_ir.mutants(proof.rust, count, f"{seed} {pair.name}"):
         found = _finding(proof, mutant)
         if found.fate is Fate.PROVED_ONLY and not found.reason:
-            runs = runs or Judge(pair, orders=True)
+            runs = runs or Judge(pair)
             found = _finding(runs, mutant)
         yield found
 
 
 def _finding(judge: Judge, mutant: tile_ir.Mutant) -> Finding:
     name, kind = judge.pair.name, mutant.kind
-    found = judged(judge, mutant.entry, kind.name in reasons.OF_ORDER)
+    found = judged(judge, mutant.entry)
     reason = ""
     if found.fate in reasons.ASKED:
         reason = reasons.of_tile_ir(judge.sides, kind.name, mutant.edit, mutant.entry, found.fate in reasons.PROVED)
         if not reason and found.fate in reasons.PROVED:
-            reason = reasons.listed(name)
+            reason = reasons_listed.of_proved(name)
+        elif not reason:
+            reason = reasons_listed.of_rejected(name, kind.name, mutant.what)
     where = kind.text, name, kind.name, mutant.what, mutant.line
     return Finding(*where, found.fate, found.seen, found.why.split("\n")[0][:160], reason)
 
@@ -114,7 +117,7 @@ def campaign(
     found: list[Finding] = []
     for pair in pairs:
         started = time.process_time()
-        mutants = of_proved(pair, count, seed) if only_proved else of_tile_ir(Judge(pair, orders=True), count, seed)
+        mutants = of_proved(pair, count, seed) if only_proved else of_tile_ir(Judge(pair), count, seed)
         some = list(mutants)
         found += some
         if log is not None:

@@ -1,27 +1,56 @@
-"""Findings as the tables of docs/evidence/mutation.md."""
+"""Logs of campaigns as docs/evidence/mutation.md: `python tests/mutation/evidence.py DATE LOG... > FILE`."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import kinds_rust_table
 import reasons
 import tile_ir
-from campaign import Finding, report_of
+from campaign import Finding, Report, report_of
 from judging import Fate
+from msgspec import json as records
 
-_SHOWN = 12
-"""Mutants of one kernel and reason that are named; more are counted."""
+_HEAD = Path(__file__).with_name("evidence_head.md")
 
 
-def markdown(findings: Sequence[Finding]) -> str:
-    parts = [_numbers(findings), _kinds(findings), _reasons(findings), _open(findings)]
-    return "\n".join(line for part in parts for line in (*part, ""))
+def markdown(findings: Sequence[Finding], date: str) -> str:
+    whole = report_of(findings)
+    beyond = Counter(f.reason for f in findings if f.reason.startswith("beyond"))
+    head = _HEAD.read_text(encoding="utf-8").format(
+        date=date,
+        mutants=whole.mutants,
+        kernels=len({f.kernel for f in findings}),
+        told=_told(findings),
+        beyond=beyond.total(),
+    )
+    rows = [f"- {count}: {words.removeprefix('beyond: ')}" for words, count in beyond.most_common()]
+    parts = [_numbers(findings), _open(findings), _kinds(findings), _reasons(findings)]
+    return head + "\n".join([*rows, "", *(line for part in parts for line in (*part, ""))])
+
+
+def _told(findings: Sequence[Finding]) -> str:
+    lines = []
+    for text in dict.fromkeys(f.text for f in findings):
+        report = report_of([f for f in findings if f.text == text])
+        share = 100 * report.seen_by_rung / max(report.other, 1)
+        lines.append(
+            f"- {text}: of {report.other} mutants that are other programs the rung tells **{report.seen_by_rung} "
+            f"({share:.1f} %)**; with other launches {report.seen} are told. {_same(report, findings, text)}"
+        )
+    return "\n".join(lines)
+
+
+def _same(report: Report, findings: Sequence[Finding], text: str) -> str:
+    same = sum(1 for f in findings if f.text == text and f.fate is Fate.UNSEEN and f.reason) - report.beyond
+    return f"{same} more are rejected by the proof though they are the same program, for a reason."
 
 
 def _numbers(findings: Sequence[Finding]) -> Iterator[str]:
-    yield "## In all\n"
+    yield "## The prover\n"
     yield "| text | kernels | mutants | rejected by the proof | proved | proved and unlike | the prover fails |"
     yield "|---|---|---|---|---|---|---|"
     for text in dict.fromkeys(f.text for f in findings):
@@ -31,33 +60,25 @@ def _numbers(findings: Sequence[Finding]) -> Iterator[str]:
         kernels = len({f.kernel for f in some})
         row = kernels, report.mutants, report.rejected, report.proved, report.faults - fails, fails
         yield f"| {text} | " + " | ".join(map(str, row)) + " |"
-    yield ""
-    yield "| text | other programs that were run | seen by the rung `simulated` | by other launches | in other orders |"
-    yield "|---|---|---|---|---|"
-    for text in dict.fromkeys(f.text for f in findings):
-        some = [f for f in findings if f.text == text and not f.reason and f.fate in (Fate.CAUGHT, Fate.UNSEEN)]
-        ways = Counter(f.seen for f in some)
-        launches = ways["more launches"] + ways["large scalars"]
-        orders = sum(count for way, count in ways.items() if way.startswith("late "))
-        rung = ways["simulation"]
-        sums = rung, rung + launches, rung + launches + orders
-        share = [f"{n} ({100 * n / max(len(some), 1):.1f} %)" for n in sums]
-        yield f"| {text} | {len(some)} | " + " | ".join(share) + " |"
+    unexplained = report_of(findings).unexplained
+    yield f"\nOf the proved ones {unexplained or 'none'} are proved for no known reason."
 
 
 def _kinds(findings: Sequence[Finding]) -> Iterator[str]:
     yield "## By kind\n"
     for text, table in (("Tile IR", tile_ir.KINDS), ("Rust", kinds_rust_table.KINDS)):
         yield f"\n{text}:\n"
-        yield "| kind | what it changes | mutants | rejected | seen | the same program, or beyond a run | proved |"
-        yield "|---|---|---|---|---|---|---|"
+        yield "| kind | what it changes | mutants | rejected | seen by the rung | the same program | beyond | proved |"
+        yield "|---|---|---|---|---|---|---|---|"
         for kind in table:
             some = [f for f in findings if f.text == text and f.kind == kind.name]
+            beyond = sum(1 for f in some if f.reason.startswith("beyond"))
             counts = (
                 len(some),
                 sum(1 for f in some if f.fate in reasons.REJECTED),
-                sum(1 for f in some if f.fate is Fate.CAUGHT),
-                sum(1 for f in some if f.reason),
+                sum(1 for f in some if f.fate is Fate.CAUGHT and f.seen == "simulation"),
+                sum(1 for f in some if f.reason) - beyond,
+                beyond,
                 sum(1 for f in some if f.fate in reasons.PROVED),
             )
             yield f"| {kind.name} | {kind.change} | " + " | ".join(map(str, counts)) + " |"
@@ -75,10 +96,24 @@ def _reasons(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _open(findings: Sequence[Finding]) -> Iterator[str]:
-    yield "## Not seen, and no row of the table fits\n"
-    some = [f for f in findings if f.fate in reasons.ASKED and not f.reason]
-    yield "| kernel | mutation | line | proved |"
-    yield "|---|---|---|---|"
+    yield "## Not told by the rung, and no row of the table fits\n"
+    unseen = (f for f in findings if not f.reason and f.fate in (Fate.CAUGHT, Fate.UNSEEN, Fate.EQUAL))
+    some = [f for f in unseen if f.seen != "simulation"]
+    if not some:
+        yield "None."
+        return
+    yield "| kernel | mutation | line | proved | told by other launches |"
+    yield "|---|---|---|---|---|"
     for f in some:
         proved = "yes" if f.fate in reasons.PROVED else "no"
-        yield f"| {f.kernel.replace('|', '/')} | {f.text}: {f.kind}: {f.what} | {f.line} | {proved} |"
+        kernel = f.kernel.replace("|", "/")
+        yield f"| {kernel} | {f.text}: {f.kind}: {f.what} | {f.line} | {proved} | {f.seen or 'no'} |"
+
+
+def main(date: str, *logs: str) -> None:
+    lines = [line for log in logs for line in Path(log).read_bytes().splitlines() if line]
+    print(markdown([records.decode(line, type=Finding) for line in lines], date).rstrip())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
+from ferrotile_runner.assumed_grid import assumed_grid
 from ferrotile_runner.entry_arrays import tile_extents
+from ferrotile_runner.entry_hints import hints_of
 from ferrotile_runner.inputs import Case, cases
 from ferrotile_runner.launch_facts import facts_of
-from ferrotile_runner.simulation import Verdict, has_loops, simulate
+from ferrotile_runner.simulation import Verdict, simulate
 from ferrotile_runner.tileir.equivalence import prove
-from ferrotile_runner.tileir.interpreter import Order, RunResult, Storage, UndefinedBehaviour, Word, run
+from ferrotile_runner.tileir.interpreter import Order, RunResult, Storage, UndefinedBehaviour, Word
+from ferrotile_runner.tileir.interpreter.prepared import Prepared
 from ferrotile_runner.tileir.model import Entry
 from known import Sides
-from late_loads import late_loads
-from late_stores import late_stores
 from launches import large_scalars, more_cases
 from msgspec import Struct
 from subjects import Pair
@@ -24,35 +25,12 @@ from subjects import Pair
 SECONDS = 20.0
 """Time that running one mutant may take; one that takes longer is another program."""
 
-_IN_OTHER_ORDERS = frozenset({"two whole tiles", "two whole tiles of tiny values", "tiles and a tail", "hard values"})
-"""Launches on which an entry is run in other orders."""
-
-Running = Callable[[Entry, Sequence[Word], Sequence[int]], RunResult]
-
-
-def _with_late_loads(entry: Entry, words: Sequence[Word], grid: Sequence[int]) -> RunResult:
-    return run(late_loads(entry), words, grid)
-
-
-def _backwards(entry: Entry, words: Sequence[Word], grid: Sequence[int]) -> RunResult:
-    return run(late_loads(entry, backwards=True), words, grid)
-
-
-ORDERS: tuple[tuple[str, Running], ...] = (
-    ("late loads", _with_late_loads),
-    ("late loads, stores backwards", _backwards),
-    ("late stores", late_stores),
-)
-"""Orders of accesses that tokens alone rule out."""
-
 
 class Way(Struct, frozen=True):
     """A way of running both sides beyond the rung's simulation."""
 
     name: str
     launches: Sequence[Case]
-    running: Running | None = None
-    """The order of accesses, where it is another one."""
     seconds: float = SECONDS
 
 
@@ -79,37 +57,37 @@ class Judgement(Struct, frozen=True):
 class Judge:
     """Of the mutants of one pair. What the original makes of the inputs is worked out once."""
 
-    def __init__(self, pair: Pair, orders: bool = False, simulated: bool = True) -> None:
-        """`orders`: whether mutants are run in other orders as well; `simulated`: whether they are run at all."""
+    def __init__(self, pair: Pair, simulated: bool = True) -> None:
+        """`simulated`: whether mutants are run."""
         self.pair = pair
         self.sides = Sides(pair)
         self.python, self.rust = self.sides.python, self.sides.rust
         self.launches: list[Case] = []
+        self.programs = Prepared()
         signature, hypotheses = pair.signature, pair.translation.hypotheses
         more, large = list[Case](), list[Case]()
-        if simulated and (signature.grid is not None or facts_of(hypotheses).grid):
-            tiles = tile_extents(self.python, signature)
-            self.launches = list(cases(signature, hypotheses, tiles, large=not has_loops(self.python)))
-            more = more_cases(signature, hypotheses, tiles)
-            large = large_scalars(signature, hypotheses, tiles)
+        if simulated:
+            tiles, hints = tile_extents(self.python, signature), hints_of(self.python, signature)
+            grids = assumed_grid(self.python, signature, pair.translation)
+            self.launches = list(cases(signature, hypotheses, tiles, 0, grids, True, hints))
+            if signature.grid is not None or facts_of(hypotheses).grid:
+                more = more_cases(signature, hypotheses, tiles)
+                large = large_scalars(signature, hypotheses, tiles)
         self.known: dict[tuple[object, ...], RunResult | UndefinedBehaviour] = {}
         first = self.run(self.rust, self.launches) if self.launches else (None, "no launch is known")
         self.can_run = first[0] is False
-        few = [case for case in self.launches if case.name in _IN_OTHER_ORDERS]
-        ways: list[Way] = [Way("more launches", more), Way("large scalars", large, seconds=2.0)]
-        ways += [Way(name, few, way) for name, way in ORDERS] if orders else []
+        ways = [Way("more launches", more), Way("large scalars", large, seconds=2.0)]
         tried = [(way, self.run(self.rust, way.launches, way)) for way in ways if way.launches] if self.can_run else []
         self.ways = [way for way, found in tried if found[0] is False]
-        """Other launches, other orders of unordered accesses, as far as the translation itself is the same in them."""
+        """Other launches, as far as the translation itself is the same in them."""
         self.unlike = [f"{way.name}: {said}" for way, (differs, said) in tried if differs]
         self.unlike += [first[1]] if first[0] else []
         """Where the translation itself is not: faults of the tool."""
 
-    def __call__(self, mutant: Entry, orders: bool = True) -> Judgement:
-        """`orders`: whether other orders of accesses may tell."""
+    def __call__(self, mutant: Entry) -> Judgement:
         proof = prove(self.python, mutant, self.sides.parameters, self.sides.facts)
         why = "" if proof.equal else str(proof.difference or proof.reason)
-        seen, said = self.seen(mutant, orders)
+        seen, said = self.seen(mutant)
         match proof.equal, seen:
             case True, None:
                 return Judgement(Fate.PROVED_ONLY)
@@ -124,7 +102,7 @@ class Judge:
             case _, where:
                 return Judgement(Fate.CAUGHT, where or "", why)
 
-    def seen(self, mutant: Entry, orders: bool = True) -> tuple[str | None, str]:
+    def seen(self, mutant: Entry) -> tuple[str | None, str]:
         """The way of running that shows a difference, and what it says; "" where none does, None where the mutant
         cannot be run."""
         if not self.can_run:
@@ -135,8 +113,6 @@ class Judge:
         if differs:
             return "simulation", said
         for way in self.ways:
-            if way.running is not None and not orders:
-                continue
             differs, said = self.run(mutant, way.launches, way)
             if differs:
                 return way.name, said
@@ -145,14 +121,14 @@ class Judge:
     def run(self, mutant: Entry, launches: Sequence[Case], way: Way | None = None) -> tuple[bool | None, str]:
         """Whether it differs from the original on some launch; None where it cannot be run."""
 
+        programs = Prepared()
+
         def execute(
             entry: Entry, words: Sequence[Word], grid: Sequence[int], *, seed: int, order: Order, seconds: float
         ) -> RunResult:
             if entry is self.python:
                 return self.original(words, grid, seed, order, seconds)
-            if way is not None and way.running is not None:
-                return way.running(entry, words, grid)
-            return run(entry, words, grid, seed=seed, order=order, seconds=seconds)
+            return programs(entry, words, grid, seed=seed, order=order, seconds=seconds)
 
         signature, rust = self.pair.signature, self.pair.translation
         seconds = SECONDS if way is None else way.seconds
@@ -178,7 +154,7 @@ class Judge:
         key = (*map(_digest, words), *grid, seed, order)
         if key not in self.known:
             try:
-                self.known[key] = run(self.python, words, grid, seed=seed, order=order, seconds=seconds)
+                self.known[key] = self.programs(self.python, words, grid, seed=seed, order=order, seconds=seconds)
             except UndefinedBehaviour as error:
                 self.known[key] = error
         found = self.known[key]

@@ -81,6 +81,12 @@ def applied(text: str, edit: RustEdit) -> str:
     return text
 
 
+def kinds_in(text: str) -> frozenset[str]:
+    """The kinds that have something to change in a text."""
+    rust = tokens_of(text)
+    return frozenset(kind.name for kind in KINDS if next(iter(kind.edits(rust)), None) is not None)
+
+
 def mutants(text: str, seed: str) -> Iterator[tuple[RustKind, RustEdit, str]]:
     """Changed texts, by turns of each kind that has any; each text once."""
     rust, picks = tokens_of(text), random.Random(seed)

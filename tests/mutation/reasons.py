@@ -8,56 +8,22 @@ or undefined behaviour would show; the proof must reject them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from fnmatch import fnmatch
 
+import reasons_floats
+import reasons_views
 from edit import Edit
 from ferrotile_runner.tileir.model import Entry, Operation, PartitionViewType, TileType, TokenType, Value, walk
 from ferrotile_runner.tileir.operations import TABLE, Effect, Kind
+from given import Given, Reason, kinds
 from judging import Fate
 from known import WRITES, Known, Sides, holds
-from msgspec import Struct
 
 ASKED = frozenset({Fate.EQUAL, Fate.UNSEEN, Fate.PROVED_ONLY})
 REJECTED = frozenset({Fate.CAUGHT, Fate.UNSEEN, Fate.NOT_RUN})
 PROVED = frozenset({Fate.EQUAL, Fate.PROVED_ONLY, Fate.FAULT})
 _TOKENS = frozenset({"dropped token", "other token", "ignored token", "lost carry", "swapped carries",
                      "other passed value", "result of a loop"})  # fmt: skip
-OF_ORDER = _TOKENS | {"reordered stores", "doubled store", "missing store", "other view", "other memory order"}
-"""Kinds that other orders of accesses may show."""
 _COMMUTE = frozenset(["addi", "muli", "andi", "ori", "xori", "maxi", "mini", "mulhii", "addf", "mulf", "fma"])
-
-
-class Given(Struct, frozen=True):
-    """A mutant, and what is known of the translation that it was made from."""
-
-    sides: Sides
-    known: Known
-    changed: Known
-    kind: str
-    edit: Edit
-    mutant: Entry
-
-    @property
-    def at(self) -> Operation:
-        return self.edit.at
-
-    @property
-    def new(self) -> Operation | None:
-        """What the operation has become, where it is still one of its name."""
-        return next((op for op in reversed(self.edit.becomes) if op.name == self.at.name), None)
-
-
-class Reason(Struct, frozen=True):
-    """`kinds` empty: any."""
-
-    words: str
-    kinds: frozenset[str]
-    applies: Callable[[Given], bool]
-
-
-def _kinds(*names: str) -> frozenset[str]:
-    return frozenset(names)
 
 
 def _commutes(given: Given) -> bool:
@@ -106,6 +72,73 @@ def _nothing_lost(given: Given) -> bool:
         if was - is_now:
             return False
     return True
+
+
+_COMMUTING = frozenset({"add", "and", "or", "xor", "max", "min", "umax", "umin"})
+
+
+def _atomics_commute(given: Given) -> bool:
+    """Every array whose accesses' tokens changed has only relaxed atomics of one kind, whose answers nobody uses."""
+    for access in _touched(given):
+        others = given.known.of_array(access)
+        relaxed = all(op.word("memory_ordering") == "relaxed" for op in others)
+        modes = {op.word("mode") for op in others}
+        if not relaxed or len(modes) != 1 or not modes <= _COMMUTING or any(_answers(given, op) for op in others):
+            return False
+    return True
+
+
+def _answers(given: Given, atomic: Operation) -> bool:
+    return any(r.number in given.known.users for r in atomic.results if not isinstance(r.type, TokenType))
+
+
+def _of_orders(given: Given) -> bool:
+    """Every access whose token changed is an atomic in a loop that waits for other blocks."""
+    strong = {"acquire", "release", "acq_rel"}
+    touched = _touched(given)
+    return bool(touched) and all(
+        TABLE[op.name].effect is Effect.ATOMIC and op.word("memory_ordering") in strong and _in_loop(given, op)
+        for op in touched
+    )
+
+
+def _zero_of_a_product(given: Given) -> bool:
+    """A zero of the other sign, of which only products that begin with it are made."""
+    made = given.new
+    number = given.at.results[0].number
+    zero = made is not None and made.word("value").lstrip("-").startswith("0.0")
+    return zero and _into_products(given, number)
+
+
+def _into_products(given: Given, number: int) -> bool:
+    for op in given.known.users.get(number, []):
+        if op.name == "for":
+            arguments = op.regions[0].arguments[1:]
+            place = [v.number for v in op.named["initial"]].index(number)
+            if not _into_products(given, arguments[place].number):
+                return False
+        elif op.name != "mmaf" or op.one("acc").number != number:
+            return False
+    return True
+
+
+def _sizes_only(given: Given) -> bool:
+    """An operation on block ids, extents, counters, lanes and constants: index arithmetic, which by H6 does not
+    overflow."""
+    return all(_is_index(given, operand) for operand in given.at.operands)
+
+
+def _is_index(given: Given, value: Value, depth: int = 0) -> bool:
+    known = given.known
+    if depth > 40 or value.number in known.sizes or value.number in known.loops:
+        return depth <= 40
+    made = known.definitions.get(value.number)
+    if made is None:
+        return False
+    if made.name in {"constant", "iota", "get_tile_block_id", "get_num_tile_blocks", "get_index_space_shape"}:
+        return True
+    pure = TABLE[made.name].effect in {Effect.NONE, Effect.ASSUME} and not made.regions and bool(made.operands)
+    return pure and all(_is_index(given, operand, depth + 1) for operand in made.operands)
 
 
 def _in_loop(given: Given, access: Operation) -> bool:
@@ -280,74 +313,55 @@ def _always(given: Given) -> bool:
 
 
 REASONS = (
-    Reason("an assumption that an extent of the signature satisfies", _kinds("other assumption"), _assumption_holds),
-    Reason("a check that the original does not have", _kinds("dropped check"), _only_the_rusts),
-    Reason("a factor of a number that is 0", _kinds("integer constant"), _times_zero),
-    Reason("a mask that is true in every lane", _kinds("dropped mask"), _no_lane_masked),
-    Reason("a comparison of two constants", _kinds("ordered or unordered"), _of_constants),
+    Reason("an assumption that an extent of the signature satisfies", kinds("other assumption"), _assumption_holds),
+    Reason("a check that the original does not have", kinds("dropped check"), _only_the_rusts),
+    Reason("a factor of a number that is 0", kinds("integer constant"), _times_zero),
+    Reason("a mask that is true in every lane", kinds("dropped mask"), _no_lane_masked),
+    Reason("a comparison of two constants", kinds("ordered or unordered"), _of_constants),
     Reason("operands of an operation that is commutative bit for bit (but for the payload of NaN)",
-           _kinds("swapped operands"), _commutes),
-    Reason("a plain store made twice in a row", _kinds("doubled store"), _plain_store),
+           kinds("swapped operands"), _commutes),
+    Reason("a plain store made twice in a row", kinds("doubled store"), _plain_store),
     Reason("tokens of an array that nothing writes, or that has one access", _TOKENS, _nothing_to_order),
     Reason("no access waits for less of its own array than before", _TOKENS, _nothing_lost),
-    Reason("padding of a view that is only stored to", _kinds("other padding"), _only_stored_to),
-    Reason("no lane of the view lies outside: its tiles divide its extents", _kinds("other padding"), _no_lane_outside),
-    Reason("padding that the original leaves open", _kinds("other padding"), _left_open),
-    Reason("the sign of values that are never negative", _kinds("other sign"), _never_negative),
-    Reason("the direction of rounding of quotients that are never negative", _kinds("rounding of a division"),
+    Reason("padding of a view that is only stored to", kinds("other padding"), _only_stored_to),
+    Reason("no lane of the view lies outside: its tiles divide its extents", kinds("other padding"), _no_lane_outside),
+    Reason("padding that the original leaves open", kinds("other padding"), _left_open),
+    Reason("the sign of values that are never negative", kinds("other sign"), _never_negative),
+    Reason("the direction of rounding of quotients that are never negative", kinds("rounding of a division"),
            _never_negative),
-    Reason("the rounding of an exact conversion", _kinds("other rounding"), _exact),
-    Reason("a rounding to a type that has the value, or that it is rounded to next", _kinds("narrowed value"), _fits),
-    Reason("block ids of axes that have one block", _kinds("exchanged axes"), _one_block),
+    Reason("the rounding of an exact conversion", kinds("other rounding"), _exact),
+    Reason("a rounding to a type that has the value, or that it is rounded to next", kinds("narrowed value"), _fits),
+    Reason("block ids of axes that have one block", kinds("exchanged axes"), _one_block),
     Reason("another value that is computed alike, or a size of the same name in the signature", frozenset(), _alike),
-    Reason("block ids that nothing uses", _kinds("exchanged axes"), _unused),
-    Reason("the sign of numbers that are tested for equality", _kinds("other sign"), _tests_equality),
-    Reason("unsigned numbers are above 0 where they are not 0", _kinds("other predicate"), _above_zero),
-    Reason("a power of two times the reciprocal", _kinds("reciprocal"), _power_of_two),
-    Reason("a check that the launch satisfies: its grid has one block along x", _kinds("added check"), _first_block),
-    Reason("an atomic made twice that changes nothing the second time, its result unused", _kinds("doubled store"),
+    Reason("block ids that nothing uses", kinds("exchanged axes"), _unused),
+    Reason("the sign of numbers that are tested for equality", kinds("other sign"), _tests_equality),
+    Reason("unsigned numbers are above 0 where they are not 0", kinds("other predicate"), _above_zero),
+    Reason("a power of two times the reciprocal", kinds("reciprocal"), _power_of_two),
+    Reason("a check that the launch satisfies: its grid has one block along x", kinds("added check"), _first_block),
+    Reason("an atomic made twice that changes nothing the second time, its result unused", kinds("doubled store"),
            _idempotent),
-    Reason("a sum of numbers without common bits is their `or`", _kinds("other integer operation"), _no_common_bits),
-    Reason("padding in lanes that are stored nowhere: all is done lane by lane", _kinds("other padding"),
+    Reason("a sum of numbers without common bits is their `or`", kinds("other integer operation"), _no_common_bits),
+    Reason("padding in lanes that are stored nowhere: all is done lane by lane", kinds("other padding"),
            _lanes_not_stored),
+    Reason("relaxed atomics that commute, and whose answers nobody uses", _TOKENS, _atomics_commute),
+    Reason("a promise that index arithmetic does not overflow (H6)", kinds("promise of no overflow"), _sizes_only),
+    *reasons_views.ROWS,
+    *reasons_floats.ROWS,
 )  # fmt: skip
 BEYOND = (
     Reason("memory order and scope: only blocks that run at once show them",
-           _kinds("other memory order", "other scope"), _always),
+           kinds("other memory order", "other scope"), _always),
     Reason("a promise of no overflow: undefined where it is broken, else nothing",
-           _kinds("promise of no overflow", "other assumption"), _always),
+           kinds("promise of no overflow", "other assumption"), _always),
     Reason("numbers too large for `ftoi` are undefined without `saturating`: the interpreter clamps them",
-           _kinds("saturation"), _always),
+           kinds("saturation"), _always),
+    Reason("the order of atomics that other blocks wait for: only blocks that run at once show it", _TOKENS,
+           _of_orders),
+    Reason("the sign of a zero that a matrix product begins with: how its unit adds zeros is not specified",
+           kinds("float constant"), _zero_of_a_product),
     Reason("approximations: the interpreter computes the best result for each",
-           _kinds("approximation", "accumulation of a product"), _always),
+           kinds("approximation", "accumulation of a product"), _always),
 )  # fmt: skip
-
-
-LISTED = (
-    ("element-unchecked", "the number is multiplied by 0 next: it says nothing of where the access is"),
-    ("emission carried: both branches", "it adds what the loop starts from, 0, in the only two rounds that come there"),
-    ("float-divide-*", "the constant 2 is not below 0, ordered or not"),
-    ("language chained comparison counts twice", "the mask is `0 < N`, and there is an element"),
-    ("matmul-rank-1", "two extents that are the same number"),
-    ("element-padding-infinite", "f16 has the infinity"),
-    ("embedding::embedding", "where the number is not negative, which is tested beside it"),
-    ("scalars-u*", "an unsigned number is never below 0: what stands beside that does not matter"),
-    ("reduce-u*", "only the low bits count: they are masked next"),
-    ("integer-divide-u*", "an unsigned number is never below 0: what stands beside that does not matter"),
-    ("integer-add-?16", "only the low bits count: the sum is cut next"),
-    ("never-row-of-matrices", "a block id is below the number of blocks that it is divided by"),
-    ("order-lock", "the mask is `0 < N`, and there is an element"),
-    ("part-counted", "a division by 1, or an offset of 0"),
-    ("part-gathered", "no lane is inside: all are padding"),
-    ("lifted-masked", "the remainder of a number that is never negative needs no correction"),
-    ("language continue in while", "the remainder of a number that is never negative needs no correction"),
-    ("element-atomic-unchecked", "the number is multiplied by 0 next: it says nothing of where the access is"),
-    ("element-negative", "the index is negative: the lane is padding"),
-    ("language break in for", "the sign of a loop's variable that is never negative"),
-    ("layer_norm::layer_norm", "a sum with a block id that is 0"),
-    ("never-row-of-tiles", "the store of another tile of the partition"),
-)
-"""Mutants that are proved and that no row above fits, looked at one by one: kernels and reason."""
 
 
 def of_tile_ir(sides: Sides, kind: str, edit: Edit, mutant: Entry, proved: bool) -> str:
@@ -357,11 +371,6 @@ def of_tile_ir(sides: Sides, kind: str, edit: Edit, mutant: Entry, proved: bool)
         if (not row.kinds or kind in row.kinds) and row.applies(given):
             return row.words
     for row in () if proved else BEYOND:
-        if kind in row.kinds:
+        if kind in row.kinds and row.applies(given):
             return f"beyond: {row.words}"
     return ""
-
-
-def listed(kernel: str) -> str:
-    """Of a proved mutant."""
-    return next((words for name, words in LISTED if fnmatch(kernel, name)), "")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ferrotile_runner.tileir.interpreter import Storage, run
+from ferrotile_runner.tileir.interpreter import Order, Storage, run
+from ferrotile_runner.tileir.interpreter.late_loads import late_loads
 from ferrotile_runner.tileir.model import Entry
 from ferrotile_runner.tileir.reader import read
-from late_loads import late_loads
-from late_stores import late_stores
 
 PART = "partition_view<tile=(4), tensor_view<?xf32, strides=[1]>>"
 HEAD = """entry @k(%x: tile<ptr<f32>>, %n: tile<i32>, %y: tile<ptr<f32>>) {
@@ -48,7 +47,7 @@ def results(order: str, program: Entry) -> tuple[list[float], list[float]]:
         case "backwards":
             found = run(late_loads(program, backwards=True), words, (1,))
         case "late stores":
-            found = late_stores(program, words, (1,))
+            found = run(program, words, (1,), order=Order.LATE)
         case _:
             found = run(program, words, (1,))
     return found.arrays["x"].tolist(), found.arrays["y"].tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from ferrotile_server.cli.arguments import parse
 
@@ -45,3 +47,14 @@ def test_wrong_use_is_exit_code_2(argv: list[str], capsys: pytest.CaptureFixture
 
 def test_server_takes_what_editors_pass() -> None:
     assert parse(["server", "--stdio", "--clientProcessId=12"]).command == "server"
+
+
+def test_a_project_says_what_the_call_does_not(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.ferrotile]\ntarget = "sm_100"\nunsafe = "never"\n')
+    (tmp_path / "p").mkdir()
+    for path in (tmp_path, tmp_path / "p", tmp_path / "p" / "k.py::kernel"):
+        arguments = parse(["check", str(path)])
+        assert (arguments.target, arguments.unsafe, arguments.checks) == ("sm_100", "never", "free")
+    given = parse(["translate", str(tmp_path / "k.py"), "--target", "sm_90"])
+    assert (given.target, given.unsafe) == ("sm_90", "never")
+    assert parse(["coverage", str(tmp_path)]).target == "sm_90"

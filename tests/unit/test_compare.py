@@ -75,3 +75,16 @@ def test_printed_lines_are_compared_in_the_order_of_each_block() -> None:
     loose = Prints(lines, (("a %i 7", "b 2.0"),), True, True)
     assert loose.difference(("a %i 5", "b 2.0")) == "" and loose.difference(("a %i 1", "b 3.0"))
     assert Prints((), (), True, True).difference(("a",))
+
+
+def test_elements_that_differ_are_counted_and_the_first_is_named() -> None:
+    a = np.zeros((2, 3), np.float32)
+    b = a.copy()
+    b[0, 2], b[1, 1] = 0.5, 2.0
+    found = compare(a, b)
+    assert (found.differing, found.first, found.worst) == (2, (0, 2), (1, 1))
+    assert str(found).endswith("the worst of 2 elements that differ from [0, 2] on")
+    close = compare(np.array([1000, 1], np.float32), np.array([1000, 1.00001], np.float32), depth=4)
+    assert (close.equal, close.differing, close.first) == (True, 0, None)
+    whole = compare(np.array([1, 2, 3]), np.array([1, 0, 9]))
+    assert (whole.differing, whole.first) == (2, (1,))

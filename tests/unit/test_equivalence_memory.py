@@ -264,3 +264,42 @@ def test_lanes_that_two_loads_leave_open_are_not_the_same() -> None:
 
     assert proof_of(masked("g"), masked("g"), WORDS, *LAUNCH).equal
     assert not proof_of(masked("g"), masked("g", "h"), WORDS, *LAUNCH).equal
+
+
+def two_tiles(strides: tuple[str, str], second: str) -> str:
+    """y[0, 0:16] = x[0], then y[1, 0:16] = 2 * x[0], of a view with the given strides, behind `second`."""
+    written = ",".join("?" if stride[0] == "%" else stride for stride in strides)
+    view = f"tensor_view<?x?xf32, strides=[{written}]>"
+    kind = f"partition_view<tile=(1x16), {view}>"
+    store_ = f"weak %VALUE, %q[%INDEX, %c0] token = TOKEN : tile<1x16xf32>, {kind}, tile<i32> -> token"
+    made = kernel(f"""  %c0 = constant <i32: 0> : tile<i32>
+  %c1 = constant <i32: 1> : tile<i32>
+{load("a", "xv", "%c0")}
+  %b = addf %a, %a : tile<16xf32>
+  %a1 = reshape %a : tile<16xf32> -> tile<1x16xf32>
+  %b1 = reshape %b : tile<16xf32> -> tile<1x16xf32>
+  %v = make_tensor_view %z, shape = [%z0, %z1], strides = [{", ".join(strides)}] : tile<i32> -> {view}
+  %q = make_partition_view %v : {kind}
+  %s = store_view_tko {store_.replace("%VALUE", "%a1").replace("%INDEX", "%c0").replace("TOKEN", "%t")}
+  %s2 = store_view_tko {store_.replace("%VALUE", "%b1").replace("%INDEX", "%c1").replace("TOKEN", second)}""")
+    array = ", ".join(f"%z{word}: tile<i32>" for word in ("0", "1", "s0", "s1"))
+    return made.replace("%ys: tile<i32>)", f"%ys: tile<i32>, %z: tile<ptr<f32>>, {array})")
+
+
+@pytest.mark.parametrize(("strides", "apart"), [(("%zs0", "1"), True), (("1", "1"), False)])
+def test_tiles_along_other_strides_than_the_arrays_may_overlap(strides: tuple[str, str], apart: bool) -> None:
+    """With strides (1, 1) element [0, 1] is element [1, 0]."""
+    python = two_tiles(strides, "%s")
+    assert proof_of(python, python, "x:N y:N z:M,K", *LAUNCH).equal
+    assert proof_of(python, two_tiles(strides, "%t"), "x:N y:N z:M,K", *LAUNCH).equal is apart
+
+
+@pytest.mark.parametrize("operation", ["gdc_wait_tko", "gdc_launch_dependents_tko"])
+def test_another_launch_writes_what_this_one_only_reads(operation: str) -> None:
+    def waiting(before_load: str) -> str:
+        wait = f"  %g = {operation} token = %t -> token"
+        return text(wait, load("a", "xv", token=before_load), store("%a", "yv", token="%g"))
+
+    assert proof_of(waiting("%g"), waiting("%g"), WORDS, *LAUNCH).equal
+    found = proof_of(waiting("%g"), waiting("%t"), WORDS, *LAUNCH)
+    assert not found.equal and "before the load of `x`" in found.reason

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from ferrotile_runner.tileir.interpreter import Storage, run
 from ferrotile_runner.tileir.reader import read
-from tileir_support import COMMON, proof_of
+from tileir_support import COMMON, kernel, proof_of, store
+from tileir_support import load as read_tile
 
 VIEW = "tensor_view<?x?xf32, strides=[?,1]>"
 PART = f"partition_view<tile=(2x2), padding_value = zero, {VIEW}>"
@@ -74,3 +75,48 @@ def test_the_order_of_rounds_may_change_where_none_leaves_anything(rest: dict[st
     assert (result(python) == result(rust)) is same
     assert proof_of(python, rust, WORDS, *COMMON).equal is same
     assert proof_of(python, python, WORDS, *COMMON).equal
+
+
+def direct(index: str) -> str:
+    """The same tile by tile, for the block's one tile."""
+    lines = persistent(index).splitlines()
+    first = next(k for k, line in enumerate(lines) if " = for " in line)
+    last = next(k for k, line in enumerate(lines) if line.strip().startswith("continue"))
+    body = [line.replace("%w", "%t").replace("%acc", "%zero") for line in lines[first + 1 : last]]
+    return "\n".join((*lines[:first], "  %k = addi %bx, %c0 : tile<i32>", *body, *lines[last + 2 :]))
+
+
+TILES = "cdiv(M, 2) * cdiv(N, 2)"
+ONE_AXIS = ("bid.y = 0", "bid.z = 0", *COMMON)
+
+
+def test_each_tile_is_visited_where_the_grid_has_as_many_blocks() -> None:
+    """With fewer blocks than tiles (`bid.x < ...` alone) the two maps reach other tiles."""
+    python, rust = direct(ROW_MAJOR), direct(COLUMN_MAJOR)
+    assert proof_of(python, rust, WORDS, f"grid.x = {TILES}", *ONE_AXIS).equal
+    assert not proof_of(python, rust, WORDS, "grid.x = M", f"bid.x < {TILES}", *ONE_AXIS).equal
+
+
+def group(factor: int, is_python: bool) -> str:
+    """y[0] = x[0] where factor * m - factor * (bid / factor) > 0; the Rust takes it for granted."""
+    condition = "cmpi less_than %c0, %rest, signed : tile<i32> -> tile<i1>"
+    return kernel(f"""  %c0 = constant <i32: 0> : tile<i32>
+  %f = constant <i32: {factor}> : tile<i32>
+{read_tile("v", "xv", "%c0")}
+  %q = divi %bx, %f signed : tile<i32>
+  %most = muli %m, %f : tile<i32>
+  %first = muli %q, %f : tile<i32>
+  %rest = subi %most, %first : tile<i32>
+  %e = {condition if is_python else "constant <i1: true> : tile<i1>"}
+  if %e {{
+{store("%v", "yv", "%c0")}
+  }}""")
+
+
+@pytest.mark.parametrize(
+    ("factor", "grid", "positive"), [(256, "256 * M", True), (256, "256 * N", False), (65536, "65536 * N", False)]
+)
+def test_what_is_left_of_a_group_is_counted_in_integers(factor: int, grid: str, positive: bool) -> None:
+    """factor * m * factor = factor * (factor * n) also holds modulo 2^32 for a factor of 2^16, for any m and n."""
+    found = proof_of(group(factor, True), group(factor, False), "x:N y:M", f"grid.x = {grid}", *COMMON)
+    assert found.equal is positive

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tileir_support import COMMON, kernel, part, proof_of, store
+from tileir_support import COMMON, kernel, load, part, proof_of, store
 
 WORDS = "x:N y:N"
 
@@ -158,3 +158,94 @@ def test_a_division_by_zero_is_undefined_not_an_error_of_the_prover() -> None:
     tail = ("%u = reshape {} : tile<i32> -> tile<1xi32>", "%r = broadcast %u : tile<1xi32> -> tile<16xi32>")
     clamped, plain = (lanes(*head, tail[0].format(name), tail[1]) for name in ("%s", "%q"))
     assert not proof_of(clamped, plain, WORDS, *COMMON).equal
+
+
+def test_an_extended_boolean_is_negative() -> None:
+    """True, with a sign, is -1 in every width."""
+    head = ("%t = constant <i1: true> : tile<16xi1>", "%b = maxi %t, %t signed : tile<16xi1>")
+    head += (
+        "%e = exti %b signed : tile<16xi1> -> tile<16xi32>",
+        "%z = constant <i32: 0> : tile<16xi32>",
+    )
+    clamped, plain = (lanes(*head, f"%r = {op} : tile<16xi32>") for op in ("maxi %e, %z signed", "addi %e, %z"))
+    assert not proof_of(clamped, plain, WORDS, *COMMON).equal
+    assert proof_of(plain, plain, WORDS, *COMMON).equal
+
+
+def high_half(value: str, factor: int, first: str) -> str:
+    """The high half of (value * factor) in 64 bits, extended before or after the product; `%n` is an extent."""
+    kinds = "tile<i32> -> tile<i64>"
+    numbers = {"max": 2147483647, "big": 1073741823, "minus": -1, "c0": 0, "c1": 1, "c3": 3, "f": factor}
+    lines = [f"%{name} = constant <i32: {number}> : tile<i32>" for name, number in numbers.items()]
+    lines += [value, f"%wf = constant <i64: {factor}> : tile<i64>", "%k = constant <i64: 32> : tile<i64>"]
+    if first == "exti":
+        lines += [f"%e = exti %q signed : {kinds}", "%p = muli %e, %wf : tile<i64>"]
+    else:
+        lines += ["%m = muli %q, %f : tile<i32>", f"%p = exti %m signed : {kinds}"]
+    lines += ["%h = shri %p, %k signed : tile<i64>", "%u = trunci %h : tile<i64> -> tile<i32>"]
+    lines += ["%u1 = reshape %u : tile<i32> -> tile<1xi32>", "%r = broadcast %u1 : tile<1xi32> -> tile<16xi32>"]
+    return lanes(*lines)
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        ("%q = addi %bx, %n : tile<i32>", True),
+        ("%q = divi %big, %c3 signed : tile<i32>", True),
+        ("%q = divi %max, %n signed : tile<i32>", False),  # by an extent of 1
+        ("%q = divi %max, %n signed rounding<positive_inf> : tile<i32>", False),
+        ("%q = maxi %bx, %max unsigned : tile<i32>", False),
+        ("%q = divi %minus, %n unsigned : tile<i32>", False),  # 2^32 - 1 by 1, 2, or 3
+        ("%q = maxi %minus, %n unsigned : tile<i32>", True),  # is -1
+    ],
+)
+def test_numbers_of_small_launches_that_wrap_are_under_no_hypothesis(value: str, fits: bool) -> None:
+    """Two of these are 2^31 - 1 for the first blocks and smallest arrays: twice as much wraps in every launch."""
+    python = high_half(value, 2, "muli")
+    assert proof_of(python, high_half(value, 2, "exti"), WORDS, *COMMON).equal is fits
+    assert proof_of(python, python, WORDS, *COMMON).equal
+
+
+def counting(upper: str, step: int, is_loop: bool) -> str:
+    """y[bid] = x[bid] for 0, step, ... below `upper`, by a `for` or by a `loop` that counts."""
+    kept = f"tile<16xf32>, {part('yv')}, tile<i32> -> token"
+    head = f"""  %c0 = constant <i32: 0> : tile<i32>
+  %big = constant <i32: {upper if upper[0] != "%" else 0}> : tile<i32>
+  %step = constant <i32: {step}> : tile<i32>
+{load("a", "xv")}
+  %q = make_partition_view %yv : {part("yv")}"""
+    last = "%big" if upper[0] != "%" else upper
+    put = f"  %s = store_view_tko weak %a, %q[%bx] token = %w : {kept}"
+    if not is_loop:
+        return kernel(f"""{head}
+  %r = for %k in (%c0 to {last}, step %step) : tile<i32> iter_values(%w = %t) -> (token) {{
+{put}
+  continue %s : token
+  }}""")
+    return kernel(f"""{head}
+  %r:2 = loop iter_values(%w = %t, %k = %c0) : token, tile<i32> -> token, tile<i32> {{
+  %e = cmpi less_than %k, {last}, signed : tile<i32> -> tile<i1>
+  if %e {{
+  }} else {{
+  break %w, %k : token, tile<i32>
+  }}
+{put}
+  %next = addi %k, %step : tile<i32>
+  continue %s, %next : token, tile<i32>
+  }}""")
+
+
+@pytest.mark.parametrize(
+    ("upper", "step", "ends"),
+    [
+        ("1000", 100, True),
+        ("2147483547", 100, True),
+        ("2147483549", 100, False),
+        ("2147483647", 1, True),
+        ("%n", 100, True),
+        ("%n", 2147483647, False),
+    ],
+)
+def test_a_counter_may_step_over_the_largest_number(upper: str, step: int, ends: bool) -> None:
+    """2147483548 + 100 is 2^31: a `loop` that counts by hundreds below 2147483549 may go on with a negative number."""
+    assert proof_of(counting(upper, step, False), counting(upper, step, True), WORDS, *COMMON).equal is ends

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from ferrotile.program.dtypes import ALL, BF16, BOOL, F16, F32, I8, I32, U8, DType
+from ferrotile.program.dtypes import ALL, BF16, BOOL, F16, F32, I8, I32, U8, U32, DType
 from ferrotile.signatures.model import (
     ArrayArgument,
     ConstantArgument,
@@ -15,7 +15,22 @@ from ferrotile.signatures.model import (
     Signature,
     Source,
 )
-from ferrotile_runner.fillings import hard, numpy_dtype, special, special_values, tiny, wide, wild
+from ferrotile_runner.entry_hints import Hints
+from ferrotile_runner.fillings import (
+    ends,
+    equal,
+    hard,
+    negative,
+    numpy_dtype,
+    ordinary,
+    positive,
+    roots,
+    special,
+    special_values,
+    tiny,
+    wide,
+    wild,
+)
 from ferrotile_runner.inputs import Case, cases, describe
 from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.sizes import symbols
@@ -175,11 +190,41 @@ RNG = np.random.default_rng(5)
 @pytest.mark.parametrize("dtype", [F32, BF16])
 def test_sums_and_products_of_tiny_values_are_denormal_or_are_not(dtype: DType) -> None:
     """2 ** -126 is the smallest normal number of f32 and of bf16."""
-    values = tiny(RNG, (300,), dtype, 5).astype(np.float64)
+    values = tiny(np.random.default_rng(7), (300,), dtype, 5).astype(np.float64)
     sizes, products = np.abs(values[:200]), np.abs(values[200:] * values[200:][::-1])
     for found in (sizes, products):
         assert 0.2 < (found < 2.0**-126).mean() < 0.99 and (found > 2.0**-126).any()
-    assert (sizes > 0).all() and (products > 2.0**-149).mean() > 0.5
+    assert (sizes > 0).mean() > 0.95 and (products > 2.0**-149).mean() > 0.5
+
+
+def test_products_of_two_roots_among_ones_are_tiny() -> None:
+    values = np.abs(roots(np.random.default_rng(8), (1000,), F32, 5).astype(np.float64))
+    assert 0.2 < (values < 2.0**-50).mean() < 0.4 and (values[values > 2.0**-50] > 2.0**-20).all()
+    assert (values[values < 2.0**-50] ** 2 < 2.0**-110).all()
+
+
+def test_powers_of_values_at_the_ends_overflow_and_are_denormal() -> None:
+    values = ends(np.random.default_rng(9), (2000,), F32, 5).astype(np.float64)
+    powers = 2.0**values
+    assert (powers > 2.0**128).any() and ((powers > 0) & (powers < 2.0**-126)).mean() > 0.05
+    assert (values[1000:] < 16).all(), "no sum of powers of these overflows"
+    indices = ends(np.random.default_rng(9), (40,), I32, 40)
+    assert sorted(indices.tolist()) == list(range(40))
+
+
+def test_numbers_of_one_sign() -> None:
+    for dtype in (F32, I8, I32, U8):
+        assert (positive(RNG, (500,), dtype, 5)[()] >= (0 if dtype is F32 else 2)).all()
+    for dtype in (F32, I8, I32):
+        values = negative(RNG, (500,), dtype, 5)
+        assert (values <= 0).all() and (values < 0).any()
+
+
+def test_every_filling_is_of_every_type() -> None:
+    for dtype in ALL:
+        if dtype.bits > 4:
+            for fill in (ordinary, hard, special, tiny, roots, wide, wild, ends, positive, negative, equal):
+                assert fill(RNG, (3, 4), dtype, 3).dtype == numpy_dtype(dtype), (fill, dtype)
 
 
 def test_every_two_special_values_meet() -> None:
@@ -222,29 +267,82 @@ SCALED = Signature(
 )
 
 
+TWO = Signature(
+    "two",
+    (
+        ArrayArgument("x", F32, ("N",), U),
+        ScalarArgument("n", I32, U),
+        ScalarArgument("m", I32, U),
+        ScalarArgument("u", U32, U),
+        ScalarArgument("s", F16, U),
+    ),
+    ((GridFactor("N", 16),),),
+)
+
+
 def test_further_launches_are_small_and_tentative() -> None:
-    made = {case.name: case for case in cases(SCALED)}
-    further = [case for case in made.values() if case.tentative]
-    assert [case.name for case in further] == [
-        "special values and ties",
-        "integers and floats of every size",
-        "extents that all differ",
-    ]
-    assert all(case.arrays["x"].size <= 33 for case in further)
-    assert made["special values and ties"].scalars["n"] == -3
-    assert made["extents that all differ"].arrays["x"].size != made["extents that all differ"].arrays["y"].size
-    assert made["many elements"].arrays["x"].size == 20 * 16 + 3, "which bf16 does not have as a number"
-    assert made["two whole tiles of tiny values"].sizes["N"] == 32
-    assert all(np.isfinite(np.float16(case.scalars["s"])) for case in made.values())
+    made = list(cases(SCALED))
+    further = [case for case in made if case.tentative and not case.name.startswith("free axes of many")]
+    names = [case.name for case in further]
+    assert names[0].startswith("free axes of") or names[0] == "tiny values"
+    assert {"tiny values", "special values and ties", "integers and floats of every size"} <= set(names)
+    assert all(case.arrays["x"].size <= 20 * 16 + 3 for case in further)
+    named = {case.name: case for case in made}
+    assert named["special values and ties"].scalars["n"] == -3
+    assert all(len(set(named[name].sizes.values())) == 2 for name in names if name.startswith("extents that"))
+    assert named["many elements"].arrays["x"].size == 600 * 16 + 3, "which bf16 does not have as a number"
+    finite = [case.scalars["s"] for case in made if np.isfinite(case.scalars["s"])]
+    assert len(finite) > len(made) // 2 and all(np.isfinite(np.float16(number)) for number in finite)
+
+
+def test_of_two_extents_each_is_the_larger_one_once() -> None:
+    sizes = [case.sizes for case in cases(SCALED) if case.name.startswith("extents that all differ")][:2]
+    assert [s["N"] > s["M"] for s in sizes] == [True, False]
+
+
+def test_scalars_mostly_differ_and_are_0_and_negative_and_large() -> None:
+    made = list(cases(TWO, large=True))
+    pairs = [(case.scalars["n"], case.scalars["m"]) for case in made]
+    assert sum(n != m for n, m in pairs) > 0.7 * len(pairs)
+    assert any(n < m for n, m in pairs) and any(n > m for n, m in pairs)
+    for place in (0, 1):
+        seen = [pair[place] for pair in pairs]
+        assert 0 in seen and min(seen) < 0 and max(seen) > 2**24
+    assert max(int(case.scalars["u"]) for case in made) >= 2**31, "with its highest bit"
+    assert not all(np.isfinite(case.scalars["s"]) for case in made)
+
+
+def test_scalars_are_the_numbers_of_the_kernel() -> None:
+    made = list(cases(TWO, hints=Hints((16, 5, 1000))))
+    for name in ("n", "m"):
+        assert {4, 5, 6, 1000} & {case.scalars[name] for case in made if case.name.startswith("scalars about")}
+
+
+def test_elements_are_the_numbers_of_the_kernel() -> None:
+    made = {case.name: case for case in cases(TWO, hints=Hints(floats=(0.1015625,)))}
+    assert (made["special values and ties"].arrays["x"] == np.float32(0.1015625)).any()
 
 
 def test_integers_are_large_only_where_no_loop_ends_at_them() -> None:
     name = "integers and floats of every size"
     few, many = (next(c for c in cases(SCALED, large=large) if c.name == name) for large in (False, True))
-    assert few.scalars["n"] == 37 and many.scalars["n"] == 2**25 + 3
+    counted = next(c for c in cases(SCALED, large=True, hints=Hints(counting=frozenset({"n"}))) if c.name == name)
+    assert few.scalars["n"] == 37 == counted.scalars["n"] and many.scalars["n"] > 2**24
+
+
+def test_an_extent_of_which_the_tiles_are_known_has_whole_ones() -> None:
+    sizes = {case.sizes["N"] for case in cases(ROWS, ("cdiv(N, 64) = 1",))}
+    assert 64 in sizes and 48 in sizes, "not a few elements of the tile"
+
+
+def test_gaps_of_strided_arrays_differ() -> None:
+    case = next(case for case in cases(MATMUL) if case.name == "strided arrays")
+    gaps = {a.strides[0] // a.itemsize - a.shape[1] for a in case.arrays.values()}
+    assert len(gaps) == 3 and 0 not in gaps
 
 
 def test_extents_that_facts_make_equal_stay_so() -> None:
     assert all(c.sizes["N"] == c.sizes["M"] for c in cases(SCALED, ("M = N",)))
-    bounded = [c.sizes["M"] for c in cases(SCALED, ("M % 8 = 0",)) if c.name == "extents that all differ"]
+    facts = ("M % 8 = 0", "N % 8 = 0")
+    bounded = [c.sizes["M"] for c in cases(SCALED, facts) if c.name.startswith("extents that all differ")]
     assert bounded and all(size % 8 == 0 for size in bounded)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,21 @@ def test_doctor_names_a_fix_for_each_failure(monkeypatch: pytest.MonkeyPatch) ->
     failed = [check for check in checks if check.status is Status.FAILED]
     assert {"cuTile Python", "tileiras", "Rust", "ferrotile-host"} <= {check.name for check in failed}
     assert all(check.fix for check in failed)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_doctor_names_the_solver(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == "z3-solver" and not installed:
+            raise PackageNotFoundError(name)
+        return "4.99"
+
+    monkeypatch.setattr("ferrotile_runner.doctor.metadata.version", version)
+    (found,) = (check for check in doctor(NOTHING) if check.name == "z3")
+    if installed:
+        assert (found.status, found.detail) == (Status.OK, "z3-solver 4.99")
+    else:
+        assert found.status is Status.OPTIONAL and "pip install" in found.fix
 
 
 def test_setup_says_what_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from ferrotile_runner.tileir.hypotheses import (
     parse,
 )
 
-ARRAYS = "arrays do not overlap, their extents and strides have 32 bits, the last stride is 1"
+ARRAYS = "arrays do not overlap, their extents and strides have 32 bits, no stride is negative, the last one is 1"
 """What both compilers are told of every array."""
 
 

@@ -105,6 +105,8 @@ def _on(session: Session, subject: Subject, inputs: Sequence[Path]) -> str:
         case Verdict.DIFFERS:
             shown = [one for one in found.noticed if one.side == "translation"]
             span, difference = _in_the_rust(session, subject, translation, shown)
+            if difference is None and any(found.values):
+                difference = Difference(None, None, found.text, *found.values)
             raise RungFailure("FT505", text, span, difference)
         case Verdict.UNDECIDED:
             raise RungSkipped(text)

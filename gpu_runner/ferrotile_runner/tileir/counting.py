@@ -80,9 +80,15 @@ def counter_of(rewriter: Rewriter, tree: Tree, carried: Carried, paths: Sequence
         (step,) = steps
         size = value_of(step) or 0
         # `count < upper` keeps `count + 1` from wrapping; longer steps may go past the largest number.
-        if size == 1 or (size > 1 and rewriter.integers.no_overflow(upper)):
+        if size == 1 or (size > 1 and _is_far(rewriter, upper, size)):
             return Counter(slot, upper, step)
     return None
+
+
+def _is_far(rewriter: Rewriter, upper: Term, step: int) -> bool:
+    """Whether the largest number is so far that a number below `upper` plus the step is no larger."""
+    last, known = rewriter.integers.add(upper, rewriter.store.const(step - 1, (), upper.element)), value_of(upper)
+    return value_of(last) == known + step - 1 if known is not None else rewriter.integers.no_overflow(last)
 
 
 def is_invariant(term: Term, current: Iterable[Term]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ferrotile_runner.tileir import memory, shapes
+from ferrotile_runner.tileir import memory, own_places, shapes
 from ferrotile_runner.tileir.memory import Access, View
 from ferrotile_runner.tileir.model import Operation, TileType, Value
 from ferrotile_runner.tileir.terms import Shape, Term, squeeze, value_of
@@ -50,6 +50,11 @@ def semantics(operation: Operation) -> str:
 def state(program: Program, base: Term) -> Term:
     """The writes to an array so far, as a term."""
     return program.store.term("state", (), program.trace.state(base), (), "state")
+
+
+def state_at(program: Program, base: Term, view: View | None, index: tuple[Term, ...], offset: Term | None) -> Term:
+    """The same, without what other rounds of a loop write elsewhere (M11)."""
+    return program.store.term("state", (), own_places.before_loop(program, base, view, index, offset), (), "state")
 
 
 def write(program: Program, base: Term, effect: Term) -> None:
@@ -98,8 +103,9 @@ def _where(program: Program, operation: Operation) -> tuple[View, tuple[Term, ..
         rank = len(merged.extents)
         view, index = memory.merge_leading(program.rewriter, view, index, rank, merged.extents, merged.strides)
         program.store.use(f"{name_of(view.base)} is contiguous")
-    for condition in memory.in_range(program.rewriter, view, index):
-        program.trace.facts.append(Fact(condition, program.path, program.loops))
+    if view.sparse is None:  # of a gathering view a tile may lie anywhere: each of its lanes has its own limits
+        for condition in memory.in_range(program.rewriter, view, index):
+            program.trace.facts.append(Fact(condition, program.path, program.loops))
     return view, index
 
 
@@ -115,7 +121,7 @@ def _load_view(program: Program, operation: Operation) -> None:
     if not isinstance(type_, TileType) or not isinstance(type_.element, str):
         raise Unsupported("a load of no tile", operation.location)
     owner = view.base
-    view, now = _at_launch(program, view, operation)
+    view, now = _at_launch(program, view, index, operation)
     key = (view.key, index, now)
     if key in trace.paddings and trace.paddings[key] != view.padding:
         trace.paddings[key] = None
@@ -139,11 +145,13 @@ def _load_view(program: Program, operation: Operation) -> None:
     _note(program, operation, "load", owner, raw, operation.results[1], view, index, by_pointer)
 
 
-def _at_launch(program: Program, view: View, operation: Operation) -> tuple[View, Term]:
-    """What a load reads: the array as the writes so far left it; of a copy the array before the launch (M10)."""
+def _at_launch(program: Program, view: View, index: tuple[Term, ...], operation: Operation) -> tuple[View, Term]:
+    """What a load reads: the array as the writes so far left it there; of a copy the array before the launch (M10)."""
     copy = program.setting.copies.get(view.base)
     if copy is None:
-        return view, state(program, view.base)
+        by_pointer = view.base in program.setting.by_pointer
+        offset = memory.address(program.rewriter, view, index) if by_pointer else None
+        return view, state_at(program, view.base, view, index, offset)
     rank = len(view.extents)
     if (*view.extents, *view.strides) != copy.words or value_of(view.shift) != 0:
         raise Unsupported("a copy that is seen through another view than its array", operation.location)
@@ -226,7 +234,7 @@ def _load_pointer(program: Program, operation: Operation) -> None:
     type_ = operation.results[0].type
     if not isinstance(type_, TileType) or not isinstance(type_.element, str):
         raise Unsupported("a load of no tile", operation.location)
-    args = (base, offset, state(program, base))
+    args = (base, offset, state_at(program, base, None, (), offset))
     raw = program.store.term("load_ptr", semantics(operation), args, type_.shape, type_.element)
     mask = _mask(program, operation, type_.shape)
     padding = operation.optional("padding")
@@ -276,36 +284,3 @@ def _grid(program: Program, operation: Operation) -> None:
     effect = program.store.term(operation.name, (), done, (), "effect")
     write(program, launches, effect)
     _note(program, operation, "grid", launches, effect, operation.results[0] if operation.results else None)
-
-
-def extract(program: Program, source: Term, place: tuple[Term, ...], shape: Shape, element: str) -> Term:
-    """A slice; of a tile that came from a view it is the load of the finer partition (M4)."""
-    loaded = program.trace.loaded.get(source)
-    scalar = None if loaded is None else shapes.unsplat(program.rewriter, loaded.pad)
-    if (
-        loaded is None
-        or not loaded.view.is_partition
-        or source.shape != loaded.view.tile
-        or len(place) != len(shape)
-        or (scalar is None and loaded.pad.op != "undetermined")
-        or any(part == 1 != whole for part, whole in zip(shape, source.shape, strict=True))
-    ):
-        return program.store.term("extract", (), (source, *place), shape, element)
-    view, integers = loaded.view, program.rewriter.integers
-    index = tuple(
-        integers.add(integers.scale(start, whole // part), offset)
-        for start, whole, part, offset in zip(loaded.index, view.tile, shape, place, strict=True)
-    )
-    fine = replace(view, tile=shape, steps=shape)
-    by_pointer = view.base in program.setting.by_pointer
-    raw = memory.load(program.rewriter, fine, index, loaded.state, loaded.semantics, element, by_pointer)
-    if scalar is not None:
-        pad = shapes.splat(program.rewriter, scalar, shape)
-    else:
-        rounds = tuple(frame.induction for frame in program.loops)
-        args = (loaded.pad, *index, *rounds)
-        pad = program.store.term("undetermined", (loaded.pad.data, shape), args, shape, element)
-    tile = memory.padded(program.rewriter, fine, index, raw, pad)
-    program.trace.slices.setdefault(source, set()).add(raw)
-    program.store.lemma("M4: a slice of a loaded tile is a load of the finer partition")
-    return tile

@@ -28,11 +28,12 @@ from ferrotile_runner.tileir.hypotheses import (
 )
 from ferrotile_runner.tileir.integers import Arithmetic, Facts
 from ferrotile_runner.tileir.model import Entry
+from ferrotile_runner.tileir.ordering import Strides
 from ferrotile_runner.tileir.refinement import Difference, Layout, Side, Sides, effects_differ, unmet
 from ferrotile_runner.tileir.simplify import Rewriter
 from ferrotile_runner.tileir.solver import Answer, Solver
 from ferrotile_runner.tileir.terms import Shape, Store, Term, is_integer
-from ferrotile_runner.tileir.trace import Fact, Unsupported
+from ferrotile_runner.tileir.trace import Fact, Trace, Unsupported
 from ferrotile_runner.tileir.words import show
 
 __all__ = ["Array", "Difference", "Hypotheses", "ParameterMap", "Proof", "Scalar", "parse", "prove"]
@@ -195,6 +196,10 @@ class _Context:
                 found[parameter.name] = frozenset((tuple(w[:rank]), tuple(w[rank:])) for w, rank in words)
         return found
 
+    def strides(self) -> Strides:
+        """The strides of each array, as each side's launch gives them."""
+        return {name: frozenset(steps for _, steps in found) for name, found in self.layouts().items()}
+
     def copy_of(self, name: str, copy: str, element: str) -> Term:
         """The pointer of a copy that the launcher made of an array."""
         made = self.store.term("param", ("copy", name, copy), (), (), element)
@@ -277,7 +282,7 @@ def _search(context: _Context, python: Entry, rust: Entry) -> Difference | None:
     first = _evaluate(context, python, rust, Known())
     traces = (first.python.trace, first.rust.trace)
     pointers = frozenset(base for trace in traces for base in trace.pointers)
-    shared = frozenset(base for trace in traces for base, _ in trace.effects if base.op == "param")
+    shared = frozenset(base for trace in traces for base in _shared(trace))
     ties = sorted((loop, count) for loop, count in first.rust.trace.ties.items() if count > 1)
     choices = islice(product(*(range(count) for _, count in ties)), MAX_ORDERS)
     # Without pointers and synchronising accesses nothing that the first evaluation found changes what it found.
@@ -305,6 +310,15 @@ def _search(context: _Context, python: Entry, rust: Entry) -> Difference | None:
                 return unmet(context.rewriter, sides, shared, context.solver, scheduled_facts(context, scheduled))
         earliest = earliest or difference
     return earliest
+
+
+def _shared(trace: Trace) -> Iterable[Term]:
+    """Arrays that a synchronising access orders: those that the program writes; where it waits for another launch, or
+    lets one start, all, for that launch writes and reads what this one only reads."""
+    bases = [base for base, _ in trace.effects]
+    if any(access.kind == "grid" for access in trace.accesses):
+        bases += [access.base for access in trace.accesses]
+    return (base for base in bases if base.op == "param")
 
 
 def _same_number(context: _Context, sides: Sides, known: Mapping[Term, Term]) -> Mapping[Term, Term]:
@@ -341,6 +355,7 @@ def _evaluate(context: _Context, python: Entry, rust: Entry, known: Known) -> Si
         orders=known.orders,
         replaced={**known.numbers, **(known.replaced.rust if known.replaced else {})},
         copies=context.copies,
+        strides=context.strides(),
     )
     right = _program(context, rust, setting, "Rust")
     setting = Setting(
@@ -350,6 +365,7 @@ def _evaluate(context: _Context, python: Entry, rust: Entry, known: Known) -> Si
         by_pointer=known.pointers,
         shared=known.shared,
         is_original=True,
+        strides=setting.strides,
         paddings=right.trace.paddings,
         merged=context.merged(python),
         replaced=known.replaced.python if known.replaced else {},

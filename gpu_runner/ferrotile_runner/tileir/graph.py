@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from ferrotile_runner.tileir import branches, effects, loops, reductions, shapes
+from ferrotile_runner.tileir import branches, effects, loops, obligations, reductions, shapes, slices
 from ferrotile_runner.tileir.exits import Leaf, Tree
 from ferrotile_runner.tileir.literals import LiteralError, literal
 from ferrotile_runner.tileir.memory import Before, LoopFrame, Marker, View, count, tensor_view
@@ -28,11 +27,11 @@ from ferrotile_runner.tileir.model import (
     walk,
 )
 from ferrotile_runner.tileir.operations import NO_MEANING, TABLE, TERMINATORS, Effect
+from ferrotile_runner.tileir.ordering import Strides
 from ferrotile_runner.tileir.simplify import Rewriter
-from ferrotile_runner.tileir.terms import Shape, Term, value_of
-from ferrotile_runner.tileir.trace import Obligation, PadKey, Path, Trace, Unsupported
+from ferrotile_runner.tileir.terms import Shape, Term
+from ferrotile_runner.tileir.trace import PadKey, Path, Trace, Unsupported
 
-_BOUNDED = re.compile(r"bounded<(-?\d+|\?),(-?\d+|\?)>")
 _DEFAULT_ROUNDING = {"divi": "zero", "ftoi": "nearest_int_to_zero", "exp": "full", "tanh": "full"}
 """Nearest even elsewhere. `tileirdisasm` leaves the default out."""
 _MOVES = frozenset({"reshape", "broadcast", "permute"})
@@ -79,6 +78,7 @@ class Setting(Struct, frozen=True):
     """Pointers of copies."""
     is_original: bool = False
     """Whether the program is the Python's."""
+    strides: Strides = field(default_factory=dict)
     shared: frozenset[Term] = frozenset()
     """Arrays that one of the programs writes: a synchronising access orders theirs (M9)."""
 
@@ -94,6 +94,8 @@ class Program:
         self.values: dict[int, Term] = {}
         self.views: dict[int, View] = {}
         self.tokens: dict[int, Before] = {}
+        self.own_places: dict[tuple[Term, Term], Hashable] = {}
+        """An array and what a loop has left of it, as an effect -> where its rounds store, each elsewhere (M11)."""
         self.path: Path = frozenset()
         self.loops: tuple[LoopFrame, ...] = ()
         self.depth = 0
@@ -173,7 +175,9 @@ class Program:
                 joined = (self.token(value) for value in operation.named.get("token", ()))
                 self.tokens[operation.results[0].number] = frozenset[int | Marker]().union(*joined)
             case Effect.ASSUME:
-                self.assume(operation, self.term(operation.one("source")))
+                source = self.term(operation.one("source"))
+                self.values[operation.results[0].number] = source
+                obligations.assume(self, operation, source)
             case Effect.NONE:
                 self.pure(operation)
 
@@ -215,42 +219,18 @@ class Program:
             case "permute":
                 return shapes.permute(rewriter, args[0], operation.integers("permutation"))
             case "extract":
-                return effects.extract(self, args[0], args[1:], shape, element)
+                obligations.part(self, operation, args[1:], shape, args[0].shape)
+                return slices.extract(self, args[0], args[1:], shape)
             case name:
                 words = attributes(operation)
                 made = rewriter.make(name, words, args, shape, element)
-                if name in {"shli", "shri"} and value_of(args[1]) is None:
-                    self.oblige(store.term("shift", int(element[1:]), (args[1],), args[1].shape, "i1"), operation)
-                if TABLE[name].partial and made.op in {"div", "cdiv", name, "poly"}:
-                    self.partial(operation, args[1])
+                if name in {"shli", "shri"}:
+                    obligations.shift(self, operation, args[1], element)
+                if made.op == "trunci" and made.data:
+                    obligations.oblige(self, store.term("fits", made.data, made.args, shape, "i1"), operation)
+                if TABLE[name].partial:
+                    obligations.division(self, operation, words, args, made)
                 return made
-
-    def partial(self, operation: Operation, divisor: Term) -> None:
-        if not self.rewriter.integers.positive(divisor):
-            self.oblige(self.store.term("nonzero", (), (divisor,), divisor.shape, "i1"), operation)
-
-    def assume(self, operation: Operation, source: Term) -> None:
-        """The result is the operand; what is said of it must hold, by itself or because the other program says so."""
-        self.values[operation.results[0].number] = source
-        said = operation.word("predicate")
-        if not self.within(source, said):
-            self.oblige(self.store.term("assumed", said, (source,), source.shape, "i1"), operation)
-
-    def within(self, source: Term, said: str) -> bool:
-        """Whether `bounded<low, high>` follows from what the number is."""
-        match = _BOUNDED.fullmatch(said.replace(" ", ""))
-        if match is None:
-            return False
-        low, high = (None if word == "?" else self.store.const(int(word), source.shape, source.element)
-                     for word in match.groups())  # fmt: skip
-        sides = [(low, source)] if low is not None else []
-        sides += [(source, high)] if high is not None else []
-        compare = self.rewriter.compare
-        return all(value_of(compare("less_than_or_equal signed", side, source.shape)) == 1 for side in sides)
-
-    def oblige(self, term: Term, operation: Operation) -> None:
-        """Notes what the operation is undefined without."""
-        self.trace.obligations.append(Obligation(term, self.path, self.loops, operation.location))
 
     def view(self, operation: Operation) -> None:
         name = operation.name
@@ -259,6 +239,8 @@ class Program:
             if not isinstance(type_, TensorViewType):
                 raise Unsupported("make_tensor_view of another type", operation.location)
             shape, strides = self.terms(operation.named["shape"]), self.terms(operation.named["strides"])
+            if any(word.element != "i32" for word in (*shape, *strides)):
+                raise Unsupported("a view whose sizes have another type than i32", operation.location)
             base, shift = effects.pointer(self, self.term(operation.one("base")), operation)
             self.views[operation.results[0].number] = tensor_view(base, shift, shape, strides, type_, self.rewriter)
             return
@@ -268,6 +250,8 @@ class Program:
             self.views[operation.results[0].number] = view.tiled(kind)
             return
         for axis, value in enumerate(operation.results):
+            if tile_of(value.type) != ((), "i32"):
+                raise Unsupported("a size of another type than i32", operation.location)
             size = count(self.rewriter, view, axis) if name == "get_index_space_shape" else view.extents[axis]
             self.bind(operation, value, size)
 

@@ -85,6 +85,8 @@ class Implication(Struct):
             return True
         if condition.op == "nonzero" and self._divides(condition.args[0], place):
             return True
+        if condition.op == "quotient" and self._is_positive(condition.args[1], place):
+            return True
         if any(self._applies(fact, place) for fact in self.facts.get(condition, ())):
             return True
         return condition.is_op("cmpi", "less_than") and self._last(condition, place)
@@ -106,6 +108,13 @@ class Implication(Struct):
         return any(
             (self.rewriter.compare(f"{predicate} signed", (zero, divisor), divisor.shape), taken) in known
             for predicate, taken in (("not_equal", True), ("equal", False), ("less_than", True))
+        )
+
+    def _is_positive(self, divisor: Term, place: _Place) -> bool:
+        """What a condition on the way says; by a number above 0 every quotient is one of the type."""
+        zero = self.rewriter.store.const(0, divisor.shape, divisor.element)
+        return (self.rewriter.compare("less_than signed", (zero, divisor), divisor.shape), True) in self._known(
+            place.path
         )
 
     def _either(self, condition: Term, place: _Place) -> bool:
@@ -132,7 +141,9 @@ class Implication(Struct):
         known = self._known(place.path)
         if not all(step in known or self._parts(step) <= known for step in fact.path):
             return False
-        terms = (fact.condition, *(condition for condition, _ in fact.path))
+        # Where a loop starts and ends may depend on the round of a loop around it.
+        bounds = (bound for frame in fact.loops for bound in frame.induction.args)
+        terms = (fact.condition, *(condition for condition, _ in fact.path), *bounds)
         mentioned = frozenset[tuple[str, int]]().union(*map(self._mentions, terms))
         return all(self._same_round(frame, mentioned, place, apart) for frame in fact.loops)
 
@@ -179,6 +190,8 @@ class Implication(Struct):
                     found.add((item.op, item.data))
                 elif item.op == "carry" and isinstance(item.data, tuple) and isinstance(item.data[0], int):
                     found.add(("carry", item.data[0]))
+                elif item.op == "entered" and isinstance(item.data, int):  # what earlier rounds wrote
+                    found.add(("carry", item.data))
             known = self.variables[term] = frozenset(found)
         return known
 
@@ -196,7 +209,9 @@ class Implication(Struct):
             mine = self.own.get(frame.ordinal)
             all_rounds = mine is not None and not mine.stops
             depth = variable.data if isinstance(variable.data, int) else 0
-            ways = frozenset[tuple[str, int]]().union(*(self._mentions(condition) for condition, _ in fact.path))
+            others = (bound for other in fact.loops if other is not frame for bound in other.induction.args)
+            terms = (*(condition for condition, _ in fact.path), *others)
+            ways = frozenset[tuple[str, int]]().union(*map(self._mentions, terms))
             if {("iv", depth), ("carry", depth)} & (ways | self._mentions(limit)):
                 continue
             ends = value is lower or (value is last and value_of(step) == 1 and all_rounds)

@@ -86,12 +86,13 @@ def _range_of(t: Term, memo: dict[Term, Range]) -> Range:
             return _range(t.args[0], memo)
         case "exti":
             inner = _range(t.args[0], memo)
-            return inner if t.data == "signed" or inner[0] >= 0 else SMALL
+            return inner if t.data == "signed" or inner[0] >= 0 else (0, (1 << int(t.args[0].element[1:])) - 1)
         case "iv":
             start, end, step = map(value_of, t.args)
-            if start is None or end is None or step is None or step < 1 or end <= start:
-                return SMALL
-            return start, start + (end - start - 1) // step * step
+            if start is not None and end is not None and step is not None and step > 0 and end > start:
+                return start, start + (end - start - 1) // step * step
+            low, high = _range(t.args[0], memo)
+            return low, max(high, _range(t.args[1], memo)[1] - 1)
         case "poly":
             low = high = 0
             for product, factor in decode(t).items():
@@ -101,15 +102,21 @@ def _range_of(t: Term, memo: dict[Term, Range]) -> Range:
                     part = min(ends), max(ends)
                 low, high = low + part[0], high + part[1]
             return low, high
+        case "divi" | "remi" if "unsigned" in str(t.data) and any(_range(arg, memo)[0] < 0 for arg in t.args):
+            half = 1 << (int(t.element[1:]) - 1)
+            return -half, half - 1
         case "div" | "cdiv" | "divi" if (by := value_of(t.args[1])) is not None and by > 0:
             low, high = _range(t.args[0], memo)
             return low // by, -(-high // by)
+        case "div" | "cdiv" | "divi" | "remi":  # by a number that may be 1 or, of a remainder, large
+            most = max(map(abs, _range(t.args[0], memo)))
+            return -most, most
         case "mini" | "maxi" if not t.data:
             lows, highs = zip(*(_range(arg, memo) for arg in t.args), strict=True)
             choose = min if t.op == "mini" else max
             return choose(lows), choose(highs)
-        case "select":
-            lows, highs = zip(*(_range(arg, memo) for arg in t.args[1:]), strict=True)
+        case "select" | "mini" | "maxi":  # one of them
+            lows, highs = zip(*(_range(arg, memo) for arg in t.args[t.op == "select" :]), strict=True)
             return min(lows), max(highs)
         case _:
             return SMALL

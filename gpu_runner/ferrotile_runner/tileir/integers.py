@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from ferrotile_runner.tileir import quotients
 from ferrotile_runner.tileir.index_arithmetic import Needs, needs
-from ferrotile_runner.tileir.polynomials import Polynomial, decode, monomial, total, without
+from ferrotile_runner.tileir.polynomials import Polynomial, decode, monomial, times, total, without
 from ferrotile_runner.tileir.terms import Shape, Store, Term, value_of, wrap
 
 
@@ -90,9 +91,18 @@ class Arithmetic(Struct):
                 if rest is other and (value_of(c) or 0) > 0 and self.nonnegative(a):
                     q = {m: v for m, v in p.items() if m not in {product, (inner,)}}
                     ceiling = self.store.term("cdiv", "", (a, c), shape, element)
-                    ceiling = self.facts.equal.get(ceiling, ceiling)
+                    ceiling = self.counted(ceiling)
                     return total(q, self.polynomial(self.scale(ceiling, coefficient)), 1)
         return p
+
+    def counted(self, quotient: Term) -> Term:
+        """A number of tiles that a fact gives."""
+        known = self.facts.equal.get(quotient)
+        if known is None:
+            return quotient
+        a, b = quotient.args
+        self.store.use(f"cdiv({a.data[1] if isinstance(a.data, tuple) else a}, {value_of(b)}) = {value_of(known)}")
+        return known
 
     def steps(self, p: Polynomial) -> Polynomial:
         """`c*(i/n)` is `c/n * i` for a loop's variable i that starts at and goes up in multiples of n (I17)."""
@@ -120,15 +130,12 @@ class Arithmetic(Struct):
         return self.build(total(self.polynomial(a), self.polynomial(b), -1), a.shape, a.element)
 
     def multiply(self, a: Term, b: Term) -> Term:
-        result: Polynomial = {}
-        for m, c in self.polynomial(a).items():
-            for n, d in self.polynomial(b).items():
-                key = monomial(*m, *n)
-                result[key] = result.get(key, 0) + c * d
-        return self.build(result, a.shape, a.element)
+        return self.build(times(self.polynomial(a), self.polynomial(b)), a.shape, a.element)
 
     def nonnegative(self, t: Term) -> bool:
         """Whether the value is >= 0 as a signed number. Sums and products only without overflow (H6)."""
+        if t.element == "i1":  # true is -1
+            return value_of(t) == 0
         match t.op:
             case "const":
                 return (value_of(t) or 0) >= 0
@@ -156,52 +163,10 @@ class Arithmetic(Struct):
     def _nonnegativetotal(self, t: Term) -> bool:
         p = decode(t)
         if all(c > 0 and all(self.nonnegative(atom) for atom in m) for m, c in p.items()):
-            return self._stays_below(p) or self.no_overflow(t)
-        if self.positive(t) or self._split_quotient(t, p):
+            return quotients.stays_below(self, p) or self.no_overflow(t)
+        if self.positive(t) or quotients.split(self, t, p):
             return True
         return self.divisor(t) is not None
-
-    def _stays_below(self, p: Polynomial) -> bool:
-        """c*k + r of k < y/n, with 0 <= c <= n and 0 <= r <= n, all positive: below y, so no step of it wraps. It needs
-        no H6: y is any number."""
-        for product, factor in p.items():
-            if len(product) != 1 or product[0].op != "iv":
-                continue
-            upper = product[0].args[1]
-            size = value_of(upper.args[1]) if upper.op == "div" or _rounds_down(upper) else None
-            if size is None or not 0 < factor <= size:
-                continue
-            total = p.get((), 0)
-            for other, c in p.items():
-                if other not in {product, ()}:
-                    top = self.maximum(other[0]) if len(other) == 1 else None
-                    total += size + 1 if top is None else c * top
-            if total <= size:
-                return True
-        return False
-
-    def _split_quotient(self, t: Term, p: Polynomial) -> bool:
-        """t = rest + k*(a - n*(a/n)) with rest and k >= 0: of a negative multiple of a/n, so much is a remainder."""
-        for product, factor in p.items():
-            for atom in product if factor < 0 else ():
-                if atom.op != "div":
-                    continue
-                top, size = atom.args
-                fixed = value_of(size)
-                others = without(product, atom)
-                if fixed == 0 or (fixed is None and size not in others):
-                    continue
-                count = -factor if fixed is None else -(factor // fixed)
-                others = without(others, size) if fixed is None else others
-                if not all(map(self.nonnegative, others)):
-                    continue
-                whole = self.build({others: count}, t.shape, t.element)
-                remainder = self.subtract(top, self.multiply(atom, size))
-                rest = self.subtract(t, self.multiply(whole, remainder))
-                fewer = sum(c < 0 for c in self.polynomial(rest).values()) < sum(c < 0 for c in p.values())
-                if fewer and self.nonnegative(rest):
-                    return self.no_overflow(t)
-        return False
 
     def divisor(self, t: Term) -> Term | None:
         """b where t is a - b*(a/b), which is in [0, b); `div` has operands that are not negative."""
@@ -219,8 +184,8 @@ class Arithmetic(Struct):
     def positive(self, t: Term) -> bool:
         """`value >= 1`: constants, extents by hypothesis, tile counts, and rule I5."""
         known = value_of(t)
-        if known is not None:
-            return known >= 1
+        if known is not None or t.element == "i1":
+            return t.element != "i1" and (known or 0) >= 1
         if t.is_op("param") and isinstance(t.data, tuple) and t.data[0] == "dim":
             return self.facts.positive_extents and self.store.use("extents >= 1")
         if t.op == "cdiv":
@@ -231,28 +196,18 @@ class Arithmetic(Struct):
             return True
         if t.op == "mini":
             return all(self.positive(arg) for arg in t.args)
-        return t.op == "poly" and (self._positive_product(t) or self._last_group(t))
+        return t.op == "poly" and (self._positive_product(t) or quotients.last_group(self, t))
 
     def _positive_product(self, t: Term) -> bool:
         p = decode(t)
         ((first, coefficient), *others) = p.items()
         return not others and coefficient > 0 and all(map(self.positive, first)) and self.no_overflow(t)
 
-    def _last_group(self, t: Term) -> bool:
-        """t = a - g*(x/(g*b)) with 0 <= x < a*b: then t >= 1, for g*(x/(g*b))*b <= x < a*b."""
-        for m, c in decode(t).items():
-            if c >= 0 or len(m) != 1 or m[0].op != "div":
-                continue
-            x, group = m[0].args
-            a = self.subtract(t, self.scale(m[0], c))
-            for bound in self.upper_bounds(x):
-                if self.multiply(a, group) is self.scale(bound, -c) and self.nonnegative(x):
-                    return self.no_overflow(t)
-        return False
-
     def upper_bounds(self, x: Term) -> list[Term]:
         """Terms that `x` is known to be below."""
         found = [bound for small, bound in self.facts.below if small is x]
+        if found:
+            self.store.use("block ids are below the grid's size")
         if x.op == "iv":
             found.append(x.args[1])
         if x.op == "bid" and isinstance(x.data, str) and x.data in self.facts.grid:
@@ -393,8 +348,3 @@ def _divides(term: Term) -> int | None:
     if not n or n < 1 or start is None or step is None or start < 0 or step < 1 or start % n or step % n:
         return None
     return n
-
-
-def _rounds_down(term: Term) -> bool:
-    words = str(term.data)
-    return term.op == "divi" and "negative_inf" in words and "unsigned" not in words

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import groupby, islice, permutations
 from typing import TYPE_CHECKING
 
-from ferrotile_runner.tileir import effects, exits, single, stretches
+from ferrotile_runner.tileir import effects, exits, obligations, own_places, single, stretches
 from ferrotile_runner.tileir.counting import Carried, Counter, counter_of, flag_of
 from ferrotile_runner.tileir.exits import Leaf, Tree
 from ferrotile_runner.tileir.memory import Before, LoopFrame, Marker
@@ -65,6 +65,8 @@ class Loop:
         self.fixed: dict[int, Term] = {}
         self.dead: set[int] = set()
         self.written: set[Term] = set()
+        self.places: dict[Term, Hashable] = {}
+        self.shared_places: set[Term] = set()
         self.flag: int | None = None
         self.counter: Counter | None = part.counter if part else None
 
@@ -98,7 +100,7 @@ class Loop:
                 program.depth, program.nesting = program.depth - 1, nesting
                 single.once(program, self.operation)
                 return never
-            again = self.learn(tree, mark[0])
+            again = self.learn(tree, mark[0], mark[1])
             if self.flag is not None and value_of(self.initial[self.flag]) != 0:
                 trace.rollback(mark, memory)
                 program.depth, program.nesting = program.depth - 1, nesting
@@ -166,6 +168,9 @@ class Loop:
         for base in self.written:
             entered = store.term("entered", depth, program.trace.state(base), (), "effect")
             program.trace.states[base] = (entered,)
+            program.own_places.pop((base, entered), None)
+            if base in self.places:
+                program.own_places[base, entered] = self.places[base]
         program.loops = (*program.loops, LoopFrame(self.ordinal, variable))
         tree = program.region(self.region)
         for leaf in exits.leaves(tree):
@@ -214,13 +219,13 @@ class Loop:
 
     # what a round teaches
 
-    def learn(self, tree: Tree, start: int) -> bool:
+    def learn(self, tree: Tree, start: int, accesses: int) -> bool:
         """Whether the body is to be evaluated again, with more known about it."""
         program, trace = self.program, self.program.trace
         self.tree = tree
         current = {k: program.values[self.arguments[k].number] for k in self.slots}
         self.next = {k: self.value(tree, k) for k in self.slots}
-        before = (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, dict(self.entering))
+        before = self.known()
         self.written |= {base for base, _ in trace.effects[start:]}
         for k, entering in self.entering.items():
             passed = [leaf.tokens[k] or frozenset() for leaf in exits.leaves(tree) if leaf.kind in _ROUND]
@@ -236,10 +241,15 @@ class Loop:
         for k, value in self.next.items():
             if value is current[k] and k not in self.special() and k not in self.fixed and k not in self.dead:
                 self.fixed[k] = self.initial[k]
-        if before == (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, self.entering):
+        own_places.learn(self, accesses)
+        if before == self.known():
             self.bury(start)
-        after = (len(self.fixed), len(self.dead), len(self.written), self.flag, self.counter, dict(self.entering))
-        return before != after
+        return before != self.known()
+
+    def known(self) -> tuple[object, ...]:
+        """What earlier evaluations have shown."""
+        sizes = len(self.fixed), len(self.dead), len(self.written)
+        return (*sizes, self.flag, self.counter, dict(self.entering), dict(self.places))
 
     def paths(self) -> list[Path]:
         """The ways to all that a round does: accesses, checks, divisions."""
@@ -324,10 +334,14 @@ class Loop:
         self.effects = trace.effects[mark[0] :]
         del trace.effects[mark[0] :]
         stops = value_of(stop) != 0
-        bases = dict.fromkeys(base for base, _ in self.effects)
+        bases = sorted({base for base, _ in self.effects}, key=lambda base: base.number)
         everything = tuple(effect for base in bases for owner, effect in self.effects if owner is base)
         summary = store.term("summary", self.shape, (*self.inner, *everything), (), "effect")
         trace.summaries[self.ordinal] = Summary(summary, stops, counted)
+        if counted:
+            obligations.step(program, self.operation, self.rounds[2])
+        elif not self.effects:  # else it is a part of an effect, which the other program must have
+            obligations.oblige(program, store.term("terminates", (), (summary,), (), "i1"), self.operation)
 
     def finish(self, tree: Tree, mark: tuple[int, ...]) -> None:
         """Results, effects and tokens."""

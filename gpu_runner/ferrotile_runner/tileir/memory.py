@@ -151,15 +151,17 @@ def coordinate(rewriter: Rewriter, view: View, index: tuple[Term, ...], axis: in
     return rewriter.integers.add(shapes.splat(rewriter, first, view.tile), lane)
 
 
-def inside(rewriter: Rewriter, view: View, index: tuple[Term, ...]) -> Term:
-    """Lanes within the array (M1). Axes of a partition of tile extent 1, or that the tile divides, are within."""
+def inside(rewriter: Rewriter, view: View, index: tuple[Term, ...], whole: Shape = ()) -> Term:
+    """Lanes within the array (M1). Axes of a partition of tile extent 1, or that the tile divides, are within. `whole`:
+    the tile that is known to touch the array, of which `view` has a part."""
     parts: list[Term] = []
     if promised(rewriter, view.base):
         return rewriter.store.const(1, view.tile, "i1")
     for axis, size in enumerate(view.tile):
         extent = view.extents[view.dim_map[axis]]
         known = value_of(extent)
-        if view.is_partition and (size == 1 or (known is not None and known % size == 0)):
+        touching = whole[axis] if whole else size
+        if view.is_partition and (touching == 1 or (known is not None and known % touching == 0)):
             continue
         place = coordinate(rewriter, view, index, axis)
         limit = shapes.splat(rewriter, _wide(rewriter, extent), view.tile)
@@ -233,9 +235,9 @@ def load(
     return store.term("load", (*view.form, semantics), (*view.words, *index, state), view.tile, element)
 
 
-def padded(rewriter: Rewriter, view: View, index: tuple[Term, ...], raw: Term, pad: Term) -> Term:
-    """The loaded tile (M1)."""
-    return rewriter.select((inside(rewriter, view, index), raw, pad), view.tile, raw.element)
+def padded(rewriter: Rewriter, view: View, index: tuple[Term, ...], raw: Term, pad: Term, whole: Shape = ()) -> Term:
+    """The loaded tile (M1); of a part of a tile, of which `whole` is the size, also where it lies outside (M4)."""
+    return rewriter.select((inside(rewriter, view, index, whole), raw, pad), view.tile, raw.element)
 
 
 def merge_leading(
@@ -257,6 +259,8 @@ def merge_leading(
     place = index[0]
     for axis in range(1, merged):
         place = rewriter.integers.add(rewriter.integers.multiply(place, view.extents[axis]), index[axis])
+    if place.op == "poly" and not rewriter.integers.no_overflow(place):
+        raise ValueError("the number of a tile along merged axes may be too large")
     dim_map = (0, *(axis - merged + 1 for axis in view.dim_map[merged:]))
     tile = view.tile[merged - 1 :]
     joined = replace(view, extents=extents, strides=strides, tile=tile, steps=tile, dim_map=dim_map)

@@ -34,3 +34,13 @@ def total(p: Polynomial, q: Polynomial, sign: int) -> Polynomial:
     for m, c in q.items():
         result[m] = result.get(m, 0) + sign * c
     return result
+
+
+def times(p: Polynomial, q: Polynomial) -> Polynomial:
+    """p * q."""
+    result: Polynomial = {}
+    for m, c in p.items():
+        for n, d in q.items():
+            key = monomial(*m, *n)
+            result[key] = result.get(key, 0) + c * d
+    return result

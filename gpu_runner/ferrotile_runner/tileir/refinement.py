@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from msgspec import Struct, field
 
-from ferrotile_runner.tileir import memory
+from ferrotile_runner.tileir import memory, obligations
 from ferrotile_runner.tileir.differences import Finder, Pair, innermost, missing
 from ferrotile_runner.tileir.effects import name_of
 from ferrotile_runner.tileir.graph import Program
@@ -183,14 +183,9 @@ def unmet(
             return Difference("", words, Side("", item.location, "assert"))
     for obligation in right.obligations:
         if not implication.holds(obligation.term, obligation.path, obligation.loops):
-            if obligation.term.op == "assumed":
-                of = show(obligation.term.args[0])
-                words = f"the Rust assumes `{obligation.term.data}` of `{of}`, which nothing shows"
-                return Difference("", words, None, Side("", obligation.location, "assume"))
-            by, divides = show(obligation.term.args[0]), obligation.term.op == "nonzero"
-            what = f"divides by `{by}`, which may be 0," if divides else f"shifts by `{by}`"
-            words = f"the Rust {what} where the Python may not{_asked(implication)}"
-            return Difference("", words, None, Side("", obligation.location, "divi" if divides else "shli"))
+            words, operation = obligations.words(obligation.term, show)
+            words += _asked(implication) if obligation.term.op != "assumed" else ""
+            return Difference("", words, None, Side("", obligation.location, operation))
     return _accesses(rewriter, sides, implication)
 
 
@@ -203,11 +198,12 @@ def _asked(implication: Implication) -> str:
 def _order(rewriter: Rewriter, sides: Sides, shared: frozenset[Term]) -> Difference | None:
     """Every pair of accesses that the Python orders is ordered in the Rust (M6, M7, M9)."""
     left, right = sides.python.trace, sides.rust.trace
+    strides = sides.python.setting.strides
     ordered: dict[tuple[Term, Term, bool], Conflict] = {}
     free: dict[tuple[Term, Term, bool], Conflict] = {}
-    for pair in conflicts(rewriter, left.accesses, left.carried, shared):
+    for pair in conflicts(rewriter, left.accesses, left.carried, shared, strides):
         (ordered if pair.ordered else free).setdefault(pair.key, pair)
-    for pair in conflicts(rewriter, right.accesses, right.carried, shared):
+    for pair in conflicts(rewriter, right.accesses, right.carried, shared, strides):
         if pair.ordered or (pair.key in free and pair.key not in ordered):
             continue
         if pair.earlier.kind == pair.later.kind == "print":

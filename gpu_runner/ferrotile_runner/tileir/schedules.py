@@ -42,7 +42,11 @@ def same_tiles(rewriter: Rewriter, sides: Sides) -> Scheduled | None:
         if place is None:
             return None
         i, j, rows, columns = place
-        if not any(is_bijection(rewriter, i, j, v, rows, columns) for v in _numbers(rewriter, program.trace, store)):
+        total = rewriter.integers.multiply(rows, columns)
+        numbers = _numbers(rewriter, program.trace, store, total)
+        if not any(is_bijection(rewriter, i, j, v, rows, columns) for v in numbers):
+            return None
+        if value_of(total) is None and not rewriter.integers.no_overflow(total):
             return None
         found.append((i, j))
         grid.append((rows, columns))
@@ -71,20 +75,20 @@ def _place(rewriter: Rewriter, store: Access) -> tuple[Term, Term, Term, Term] |
     return store.index[first], store.index[second], counts[0], counts[1]
 
 
-def _numbers(rewriter: Rewriter, trace: Trace, store: Access) -> Iterator[Term]:
-    """Terms that take each value from 0 up to the number of tiles once over the launch."""
+def _numbers(rewriter: Rewriter, trace: Trace, store: Access, total: Term) -> Iterator[Term]:
+    """Terms that take each value from 0 up to `total`, the number of tiles, once over the launch."""
     grid = rewriter.integers.facts.grid
     frames = store.loops
     if not frames:
-        if "x" in grid:
+        if total in grid.get("x", ()):
             yield rewriter.store.term("bid", "x")
         return
     induction = frames[0].induction
     summary = trace.summaries.get(frames[0].ordinal)
     if len(frames) != 1 or induction.op != "iv" or summary is None or summary.stops:
         return
-    lower, _, step = induction.args
-    if lower.is_op("bid", "x") and step.is_op("grid", "x"):
+    lower, upper, step = induction.args
+    if upper is total and lower.is_op("bid", "x") and step.is_op("grid", "x"):
         yield induction
 
 

@@ -77,7 +77,8 @@ class Rewriter(Struct):
         a, b = args
         x, y = value_of(a), value_of(b)
         unsigned = "unsigned" in data
-        if x is not None and y and not unsigned:
+        overflows = y == -1 and x == -(1 << (int(element[1:]) - 1))
+        if x is not None and y and not unsigned and not overflows:
             truncated = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
             up, down = "positive_inf" in data, "negative_inf" in data
             value = x - truncated * y if op == "remi" else -(-x // y) if up else x // y if down else truncated
@@ -122,11 +123,7 @@ class Rewriter(Struct):
         if op == "div" and self.integers.nonnegative(a) and self.integers.is_below(a, b):
             return self.store.const(0, shape, element)
         made = self.store.term(op, "", args, shape, element)
-        known = self.integers.facts.equal.get(made)
-        if known is None:
-            return made
-        self.store.use(f"cdiv({a.data[1] if isinstance(a.data, tuple) else a}, {y}) = {value_of(known)}")
-        return known
+        return self.integers.counted(made)
 
     def extremum(self, op: str, args: tuple[Term, ...], shape: Shape, element: str) -> Term:
         x, y = (value_of(arg) for arg in args)
@@ -365,14 +362,15 @@ class Rewriter(Struct):
         memo[term] = result
         return result
 
-    def again(self, term: Term, args: tuple[Term, ...]) -> Term:
-        """The operation of `term` on other arguments."""
+    def again(self, term: Term, args: tuple[Term, ...], shape: Shape | None = None) -> Term:
+        """The operation of `term` on other arguments; of a sum also of another shape."""
         match term.op:
             case "poly":
                 new = dict(zip(term.args, args, strict=True))
-                total = self.store.const(0, term.shape, term.element)
+                shape = term.shape if shape is None else shape
+                total = self.store.const(0, shape, term.element)
                 for m, c in decode(term).items():
-                    product = self.store.const(c, term.shape, term.element)
+                    product = self.store.const(c, shape, term.element)
                     for atom in m:
                         product = self.integers.multiply(product, new[atom])
                     total = self.integers.add(total, product)

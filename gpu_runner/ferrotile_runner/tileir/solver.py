@@ -24,7 +24,7 @@ STEPS = 2_000_000
 """z3's `rlimit` for one question: about a second where it does not find an answer."""
 MOST_TERMS = 600
 """A larger question is not asked."""
-_ASKED = frozenset({"cmpi", "andi", "ori", "xori", "nonzero", "shift"})
+_ASKED = frozenset({"cmpi", "andi", "ori", "xori", "nonzero", "quotient", "shift"})
 
 
 class Expression(Protocol):
@@ -235,6 +235,11 @@ class _Question:
             case "nonzero" if is_integer(term.args[0].element):
                 divisor, zero = self.number(term.args[0]), self.constant(0)
                 made = z3.Or(divisor < zero, zero < divisor)
+            case "quotient" if is_integer(term.args[0].element):
+                a, b = (self.number(arg) for arg in term.args)
+                least = self.constant(-(1 << (int(term.args[0].element[1:]) - 1)))
+                minus = self.constant(-1)
+                made = z3.Or(least < a, b < minus, minus < b)
             case "shift" if is_integer(term.args[0].element) and isinstance(term.data, int):
                 amount = self.number(term.args[0])
                 made = z3.And(self.constant(0) <= amount, amount < self.constant(term.data))

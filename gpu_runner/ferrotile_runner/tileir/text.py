@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from ferrotile_runner.tileir.model import (
     GatherScatterViewType,
     PartitionViewType,
@@ -42,56 +40,45 @@ _LEXEME = re.compile(
 _DIMENSIONS = re.compile(r"(?:(?:\?|\d+)(?:x|$))*")
 
 
-class Lexeme(Struct, frozen=True):
-    """A word of the text and its group in the pattern above."""
-
-    kind: str
-    text: str
+Lexeme = tuple[str, str]
+"""Its group in the pattern above, and a word of the text."""
+_END: Lexeme = ("end", "")
 
 
 def lexemes(text: str, line: int) -> list[Lexeme]:
     """The words of one line. Raises ReadError on a character that is none of the grammar's."""
     found: list[Lexeme] = []
-    at, end = 0, len(text.rstrip())
+    at, end, match_at = 0, len(text.rstrip()), _LEXEME.match
     while at < end:
-        match = _LEXEME.match(text, at)
+        match = match_at(text, at)
         if match is None or match.lastgroup is None:
             raise ReadError(f"unexpected text {text[at : at + 20].strip()!r}", line)
-        found.append(Lexeme(match.lastgroup, match[match.lastgroup]))
+        found.append((match.lastgroup, match[match.lastgroup]))
         at = match.end()
     return found
 
 
 class Cursor:
-    """A position in the words of one line."""
+    """A position in the words of one line: `text` is the word ahead, empty at the end, `kind` its group."""
 
-    __slots__ = ("at", "line", "words")
+    __slots__ = ("kind", "line", "rest", "text")
 
     def __init__(self, words: list[Lexeme], line: int) -> None:
-        self.words = words
+        self.rest = iter(words)
         self.line = line
-        self.at = 0
+        self.kind, self.text = next(self.rest, _END)
 
     def error(self, message: str) -> ReadError:
         return ReadError(message, self.line)
 
-    @property
-    def text(self) -> str:
-        """The word ahead; empty at the end."""
-        return self.words[self.at].text if self.at < len(self.words) else ""
-
-    @property
-    def kind(self) -> str:
-        return self.words[self.at].kind if self.at < len(self.words) else "end"
-
     def take(self) -> str:
         word = self.text
-        self.at += 1
+        self.kind, self.text = next(self.rest, _END)
         return word
 
     def accept(self, text: str) -> bool:
         if self.text == text and self.kind != "string":
-            self.at += 1
+            self.kind, self.text = next(self.rest, _END)
             return True
         return False
 

@@ -7,19 +7,22 @@ from ferrotile_runner.tileir.interpreter.frame import (
     UndefinedBehaviour,
     Unsupported,
 )
-from ferrotile_runner.tileir.interpreter.run import Order, RunResult, Storage, Word, run
+from ferrotile_runner.tileir.interpreter.run import SHUFFLED, Order, Program, RunResult, Storage, Word, prepare, run
 
 __all__ = [
+    "SHUFFLED",
     "Finding",
     "FindingKind",
     "InterpreterError",
     "Need",
     "Order",
     "OutOfTime",
+    "Program",
     "RunResult",
     "Storage",
     "UndefinedBehaviour",
     "Unsupported",
     "Word",
+    "prepare",
     "run",
 ]

@@ -13,6 +13,7 @@ from ferrotile_runner.tileir.interpreter.effects import EFFECTS
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
 from ferrotile_runner.tileir.interpreter.findings import FindingKind
 from ferrotile_runner.tileir.interpreter.frame import Datum, Ends, Frame, Signal, Step, bind, element_of, is_token
+from ferrotile_runner.tileir.interpreter.late_stores import ORDERED, ordered
 from ferrotile_runner.tileir.interpreter.pure import PURE
 from ferrotile_runner.tileir.model import Operation, Region, Value, walk
 from ferrotile_runner.tileir.operations import TABLE, TERMINATORS, Effect
@@ -83,19 +84,19 @@ def decode(operation: Operation) -> Step:
     decoder = REGIONS.get(operation.name) or PURE.get(operation.name) or EFFECTS.get(operation.name)
     if decoder is None:
         raise UnsupportedOperation(f"operation {operation.name} (line {operation.text_line})")
-    step = decoder(operation)
-    if TABLE[operation.name].effect not in NOTICED:
-        return step
+    step, effect = decoder(operation), TABLE[operation.name].effect
+    if effect not in NOTICED:
+        return ordered(operation, step) if effect in ORDERED else step
 
     def noticed(frame: Frame) -> Ends | None:
         frame.memory.running = operation
         return step(frame)
 
-    return noticed
+    return ordered(operation, noticed) if effect in ORDERED else noticed
 
 
 def _data(frame: Frame, values: Sequence[Value]) -> tuple[Datum | None, ...]:
-    return tuple(None if is_token(v) else frame.values[v.number] for v in values)
+    return tuple(frame.values.get(v.number) if is_token(v) else frame.values[v.number] for v in values)
 
 
 def _terminator(operation: Operation) -> Step:
@@ -233,6 +234,9 @@ def _reduce(operation: Operation) -> Step:
     def step(frame: Frame) -> None:
         tiles = _alike([frame.tile(v) for v in operands])
         combine = _combiner(frame, region, body)
+        if frame.memory.shuffles:
+            order = frame.memory.random.permutation(tiles[0].shape[dim + 1])
+            tiles = [np.take(tile, order, axis=dim + 1) for tile in tiles]
         found = reductions.reduce(tiles, identities, dim + 1, combine)
         bind(frame, operation.results, _identified(frame, found, identities, combine))
 

@@ -22,6 +22,8 @@ class FindingKind(Enum):
     """One store writes an element twice."""
     LOOP = "loop"
     """A loop's step is not positive."""
+    ASSUME = "assume"
+    """What is assumed of a number does not hold."""
 
 
 class Need(Struct, frozen=True):

@@ -2,8 +2,8 @@
 
 An entry is decoded once into steps, closures that read and write a frame. A frame is a batch of tile blocks that have
 taken the same way so far: every value has a leading axis of one element for each block, or of one element where all
-blocks have the same. Where blocks part, the frame is split. Tokens hold no data and have no place in a frame: memory
-operations happen in program order.
+blocks have the same. Where blocks part, the frame is split. Tokens hold no data and have no place in a frame, because
+memory operations happen in program order; but for runs that put stores off (`late_stores.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ferrotile_runner.tileir.interpreter.memory import Memory, Pointers
 from ferrotile_runner.tileir.interpreter.views import TensorView, TileView
 from ferrotile_runner.tileir.model import Operation, PointerType, TileType, TokenType, Value
 
-Datum = Array | Pointers | TensorView | TileView
+Datum = Array | Pointers | TensorView | TileView | frozenset[int]
+"""The last is a token's, where tokens have values."""
 
 
 class InterpreterError(Exception):
@@ -140,6 +141,8 @@ def _part(datum: Datum, chosen: Array, count: int) -> Datum:
             inner = _part(view, chosen, count)
             assert isinstance(inner, TensorView)
             return TileView(inner, tile, steps, dim_map, padding, sparse)
+        case frozenset():
+            return datum
         case _:
             return of(datum)
 

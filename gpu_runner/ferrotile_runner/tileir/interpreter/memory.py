@@ -99,12 +99,16 @@ class Memory(Struct):
     """Garbage is zero: what undetermined lanes are most often where they have no effect."""
     identities: bool = False
     """Whether reductions and scans combine their identities."""
+    shuffles: bool = False
+    """Whether reductions take their operands in another order."""
     findings: dict[Finding, None] = field(default_factory=dict)
     printed: list[tuple[int, str]] = field(default_factory=list)
     """Block and text."""
     conflicts: bool = False
     drawn: bool = False
     """Whether garbage was asked for, or an identity changed what it was combined with."""
+    queue: object = None
+    """Stores that are put off; None where they are not (`late_stores.Queue`)."""
     running: Operation | None = None
     buffers: list[Buffer] = field(default_factory=list)
 

@@ -10,6 +10,7 @@ import numpy as np
 from ferrotile_runner.tileir.interpreter.elements import UnsupportedOperation, element_dtype
 from ferrotile_runner.tileir.interpreter.frame import Decoder, Frame, Step, element_of
 from ferrotile_runner.tileir.interpreter.memory import Pointers
+from ferrotile_runner.tileir.interpreter.promises import assumed
 from ferrotile_runner.tileir.model import Operation
 
 
@@ -58,7 +59,7 @@ def _pointer(operation: Operation) -> Step:
 POINTERS: Mapping[str, Decoder] = MappingProxyType(
     {
         "offset": _offset,
-        "assume": _same,
+        "assume": lambda operation: assumed(operation, _same(operation)),
         "ptr_to_ptr": _same,
         "ptr_to_int": _address,
         "int_to_ptr": _pointer,

@@ -22,6 +22,7 @@ from ferrotile_runner.tileir.interpreter.frame import (
 from ferrotile_runner.tileir.interpreter.memory import Pointers
 from ferrotile_runner.tileir.interpreter.modes import Modes
 from ferrotile_runner.tileir.interpreter.pointers import POINTERS
+from ferrotile_runner.tileir.interpreter.promises import promised
 from ferrotile_runner.tileir.model import Operation, Value
 
 
@@ -56,12 +57,12 @@ def decode_elementwise(operation: Operation) -> Step:
         def unary(frame: Frame) -> None:
             frame.values[number] = np.asarray(function((frame.tile(source),), modes))
 
-        return unary
+        return promised(operation, unary)
 
     def step(frame: Frame) -> None:
         frame.values[number] = np.asarray(function(tuple(frame.tile(v) for v in operands), modes))
 
-    return step
+    return promised(operation, step)
 
 
 def _select(operation: Operation) -> Step:
@@ -147,16 +148,16 @@ def _each(frame: Frame, index: Sequence[Value], *tiles: Array) -> Iterator[tuple
 
 def _extract(operation: Operation) -> Step:
     source, indices, result = operation.one("source"), operation.named["index"], operation.results[0]
-    shape = tile_type(result).shape
+    shape, line = tile_type(result).shape, operation.text_line
 
     def step(frame: Frame) -> None:
         words = [frame.integers(value) for value in indices]
         tile = frame.tile(source)
         if all(word.size == 1 for word in words):
             at = [0, *(int(word.reshape(-1)[0]) for word in words)]
-            frame.values[result.number] = shapes.extract(tile, at, (tile.shape[0], *shape))
+            frame.values[result.number] = shapes.extract(tile, at, (tile.shape[0], *shape), line)
             return
-        parts = [shapes.extract(one, at, shape) for at, (one,) in _each(frame, indices, tile)]
+        parts = [shapes.extract(one, at, shape, line) for at, (one,) in _each(frame, indices, tile)]
         frame.values[result.number] = np.stack(parts)
 
     return step
@@ -169,7 +170,7 @@ def _insert(operation: Operation) -> Step:
         made: list[Array] = []
         for at, (part, whole) in _each(frame, indices, frame.tile(source), frame.tile(dest)):
             copy = np.array(whole)
-            shapes.extract(copy, at, part.shape)[...] = part
+            shapes.extract(copy, at, part.shape, operation.text_line)[...] = part
             made.append(copy)
         frame.values[operation.results[0].number] = np.stack(made)
 

@@ -11,7 +11,7 @@ from enum import Enum
 import numpy as np
 from msgspec import Struct
 
-from ferrotile_runner.tileir.interpreter.control import decode_region
+from ferrotile_runner.tileir.interpreter.control import Body, decode_region
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
 from ferrotile_runner.tileir.interpreter.findings import Finding
 from ferrotile_runner.tileir.interpreter.frame import (
@@ -23,6 +23,7 @@ from ferrotile_runner.tileir.interpreter.frame import (
     element_of,
     is_pointer,
 )
+from ferrotile_runner.tileir.interpreter.late_stores import Queue
 from ferrotile_runner.tileir.interpreter.memory import Buffer, Memory, OutOfBounds, Pointers
 from ferrotile_runner.tileir.interpreter.origins import Origins, origins
 from ferrotile_runner.tileir.model import Entry, TileType, walk
@@ -44,11 +45,17 @@ Word = Storage | int | float | bool
 """One parameter of an entry: a pointer, or a scalar of the parameter's element type."""
 
 
+SHUFFLED = 1000
+"""Seeds from here on make reductions take their operands in another order, which Tile IR leaves open."""
+
+
 class Order(Enum):
     """In which order the blocks run. The result of a kernel must not depend on it."""
 
     FORWARD = "forward"
     REVERSED = "reversed"
+    LATE = "late"
+    """Forward, one by one, stores as late as their tokens allow."""
 
 
 class RunResult(Struct, frozen=True):
@@ -65,8 +72,25 @@ class RunResult(Struct, frozen=True):
     seed and order of blocks give the same."""
 
 
+class Program(Struct, frozen=True):
+    """An entry made ready to run, as often as wanted. `batch`: how many blocks run at once."""
+
+    entry: Entry
+    body: Body
+    origins: Origins
+    batch: int
+
+
+def prepare(entry: Entry) -> Program:
+    """Raises Unsupported for an operation without a meaning here."""
+    try:
+        return Program(entry, decode_region(entry.body), origins(entry), batch_size(entry))
+    except UnsupportedOperation as error:
+        raise Unsupported(str(error)) from error
+
+
 def run(
-    entry: Entry,
+    entry: Entry | Program,
     arguments: Sequence[Word],
     grid: Sequence[int],
     *,
@@ -76,19 +100,20 @@ def run(
     cancel: threading.Event | None = None,
     at_once: int | None = None,
 ) -> RunResult:
-    """Runs `entry` on copies of the arrays; what it does not write is not copied. `grid` has up to three extents.
-    `seed` fills undetermined lanes, a negative one with zeros; reductions combine their identities where it is even
-    and not 0. `at_once`: how many blocks run together, by default as many as fit; blocks that get in each
-    other's way are run again one by one.
+    """Runs `entry`, which is prepared here where it is not yet, on copies of the arrays; what it does not write is not
+    copied. `grid` has up to three extents. `seed` fills undetermined lanes, a negative one with zeros; reductions
+    combine their identities where it is even and not 0. `at_once`: how many blocks run together, by default as many as
+    fit; blocks that get in each other's way are run again one by one.
 
     Raises Unsupported for an operation without a meaning here, UndefinedBehaviour for an access outside its
     array, InterpreterError for arguments that do not fit, OutOfTime at the time limit or when cancelled."""
-    if len(arguments) != len(entry.parameters):
-        raise InterpreterError(f"{len(arguments)} arguments for {len(entry.parameters)} parameters of {entry.name}")
-    found = origins(entry)
+    program = entry if isinstance(entry, Program) else prepare(entry)
+    name, parameters = program.entry.name, program.entry.parameters
+    if len(arguments) != len(parameters):
+        raise InterpreterError(f"{len(arguments)} arguments for {len(parameters)} parameters of {name}")
     deadline = None if seconds is None else time.monotonic() + seconds
-    launch = _Launch(entry, tuple(arguments), tuple(grid), seed, order, deadline, cancel, found)
-    size = 1 if found.in_turn else at_once or batch_size(entry)
+    launch = _Launch(program, tuple(arguments), tuple(grid), seed, order, deadline, cancel)
+    size = 1 if program.origins.in_turn or order is Order.LATE else at_once or program.batch
     try:
         result, conflicts = _execute(launch, size)
         if conflicts and size > 1:  # what blocks do to each other depends on their order: one after the other
@@ -101,21 +126,22 @@ def run(
 
 
 class _Launch(Struct, frozen=True):
-    entry: Entry
+    program: Program
     arguments: tuple[Word, ...]
     grid: tuple[int, ...]
     seed: int
     order: Order
     deadline: float | None
     cancel: threading.Event | None
-    origins: Origins
 
 
 def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
     """Runs `size` blocks at once; also whether blocks got in each other's way."""
-    entry, found = launch.entry, launch.origins
+    entry, found = launch.program.entry, launch.program.origins
     combined = launch.seed != 0 and launch.seed % 2 == 0
-    memory = Memory(np.random.default_rng(abs(launch.seed)), zeros=launch.seed < 0, identities=combined)
+    random, shuffles = np.random.default_rng(abs(launch.seed)), launch.seed >= SHUFFLED
+    memory = Memory(random, zeros=launch.seed < 0, identities=combined, shuffles=shuffles)
+    queue = memory.queue = Queue(entry) if launch.order is Order.LATE else None
     shared = found.loaded & found.written
     names = {
         word.name
@@ -148,7 +174,6 @@ def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
             values[parameter.number] = Pointers(buffers[word.name], np.zeros(1, np.int64))
         else:
             values[parameter.number] = np.asarray([word]).astype(dtype)
-    body = decode_region(entry.body)
     nx, ny, nz = (*launch.grid, 1, 1, 1)[:3]
     blocks = np.arange(nx * ny * nz, dtype=np.int64)
     if launch.order is Order.REVERSED:
@@ -159,7 +184,9 @@ def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
         frame = Frame(memory, some, ids, (nx, ny, nz), dict(values), launch.deadline, launch.cancel)
         frame.check_time()
         with np.errstate(all="ignore"):
-            body(frame)
+            launch.program.body(frame)
+            if queue is not None:
+                queue.finish()
     result = RunResult(
         {name: b.data.reshape(shapes[name]) for name, b in buffers.items()},
         {name: _written(b).reshape(shapes[name]) for name, b in buffers.items()},

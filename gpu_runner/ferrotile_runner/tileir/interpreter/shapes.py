@@ -8,11 +8,11 @@ import numpy as np
 
 from ferrotile_runner.tileir.interpreter.elements import (
     Array,
-    UnsupportedOperation,
     as_signed,
     as_unsigned,
     narrow_to_odd,
 )
+from ferrotile_runner.tileir.interpreter.memory import OutOfBounds
 
 
 def reshape(tile: Array, shape: tuple[int, ...]) -> Array:
@@ -34,12 +34,12 @@ def concatenate(tiles: Sequence[Array], dim: int) -> Array:
     return np.concatenate(list(tiles), axis=dim)
 
 
-def extract(tile: Array, index: Sequence[int], shape: tuple[int, ...]) -> Array:
-    """The sub-tile of `shape` at `index`, counted in sub-tiles. Raises UnsupportedOperation outside the
-    tile."""
+def extract(tile: Array, index: Sequence[int], shape: tuple[int, ...], text_line: int = 0) -> Array:
+    """The sub-tile of `shape` at `index`, counted in sub-tiles. Raises OutOfBounds outside the tile, where Tile IR
+    gives no meaning; `text_line`: of the operation in the disassembly."""
     starts = [i * s for i, s in zip(index, shape, strict=True)]
     if any(a < 0 or a + s > n for a, s, n in zip(starts, shape, tile.shape, strict=True)):
-        raise UnsupportedOperation(f"extract at {tuple(index)} is outside {tile.shape}")
+        raise OutOfBounds(f"a part at {tuple(index)}, outside {tile.shape}", text_line, None)
     return tile[tuple(slice(a, a + s) for a, s in zip(starts, shape, strict=True))]
 
 

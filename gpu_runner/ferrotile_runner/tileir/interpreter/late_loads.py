@@ -3,18 +3,21 @@
 Tile IR orders weak accesses by tokens only, so a compiler may make a load again wherever its value is used, unless a
 later access waits for the load's token: then it has been made before that one. Here each store, atomic, print, check,
 branch and loop gets its own copies of all that it is computed from, loads included; a load that an access waits for is
-made just before that access, once for all. Stores that follow each other may also be made in the opposite order, as
-far as tokens allow. Run in program order, an access that lacks a token then reads what it must not.
+made just before that access, once for all. Stores and atomics that follow each other may also be made in the opposite
+order, as far as tokens, and what is done with an atomic's answer, allow. Run in program order, an access that lacks a
+token then reads what it must not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ferrotile_runner.tileir.model import Entry, Operation, Region, TokenType, Value, walk
-from ferrotile_runner.tileir.operations import TABLE, Effect
 from msgspec.structs import replace
 
+from ferrotile_runner.tileir.model import Entry, Operation, Region, TokenType, Value, walk
+from ferrotile_runner.tileir.operations import TABLE, Effect
+
+_PUT = frozenset({Effect.STORE, Effect.ATOMIC})
 _MOVED = frozenset({Effect.NONE, Effect.ASSUME})
 _WRITES = frozenset({Effect.STORE, Effect.ATOMIC, Effect.GRID})
 
@@ -71,7 +74,7 @@ class _Late:
             waits = any(v.number in waiting for v in operation.operands)
             if effect in _MOVED | {Effect.LOAD} and not waits:
                 found.append(operation)
-            elif effect is Effect.STORE and not waits:
+            elif effect in _PUT and not waits:
                 stores.insert(0, operation)
                 waiting |= {v.number for v in operation.results}
             elif effect is Effect.TOKEN and waits:
@@ -82,7 +85,7 @@ class _Late:
             else:
                 found += stores
                 stores, waiting = [], set()
-                if effect is Effect.STORE:
+                if effect in _PUT:
                     stores, waiting = [operation], {v.number for v in operation.results}
                 else:
                     found.append(operation)

@@ -1,0 +1,106 @@
+"""What an original's entry says of the values that show most of it: the numbers it compares and computes with, and the
+scalars that say how often something is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ferrotile.signatures.model import ArrayArgument, Signature
+from msgspec import Struct
+
+from ferrotile_runner.parameter_words import Role, python_words
+from ferrotile_runner.tileir.interpreter.origins import origins
+from ferrotile_runner.tileir.model import Entry, Operation, TileType, walk
+
+MOST = 12
+"""Numbers of a kernel that are kept."""
+
+
+class Hints(Struct, frozen=True):
+    """`integers`, `floats`: constants, the first ones first. `counting`: scalars that a loop's bounds or exits depend
+    on. `in_turn`: blocks run one after the other."""
+
+    integers: tuple[int, ...] = ()
+    floats: tuple[float, ...] = ()
+    counting: frozenset[str] = frozenset()
+    in_turn: bool = False
+
+
+def hints_of(entry: Entry, signature: Signature) -> Hints:
+    """Read from the entry of the original, whose parameters are those of the signature."""
+    integers: dict[int, None] = {}
+    floats: dict[float, None] = {}
+    for operation in walk(entry.body):
+        number = _constant(operation) if operation.name == "constant" else None
+        if isinstance(number, int):
+            integers[number] = None
+        elif number is not None and math.isfinite(number):
+            floats[number] = None
+    found = origins(entry)
+    kept = tuple(n for n in integers if abs(n) < 1 << 31)[:MOST], tuple(floats)[:MOST]
+    return Hints(*kept, _counting(entry, signature), found.in_turn)
+
+
+def _constant(operation: Operation) -> int | float | None:
+    kind, text = operation.results[0].type, operation.word("value")
+    if not isinstance(kind, TileType) or not isinstance(kind.element, str) or kind.element == "i1":
+        return None
+    try:
+        return int(text, 0) if kind.element.startswith("i") else float(text)
+    except ValueError:  # a list, or bits
+        return None
+
+
+def _counting(entry: Entry, signature: Signature) -> frozenset[str]:
+    """By following values to what they are computed from; what a loop carries is taken for computed from all that it
+    starts from and passes on."""
+    made: dict[int, set[int]] = {}
+    ends: set[int] = set()
+    for operation, conditions in _within(entry):
+        sources = {value.number for value in operation.operands}
+        for region in operation.regions:
+            sources |= {v.number for inner in walk(region) for v in inner.operands}
+            for argument in region.arguments:
+                made.setdefault(argument.number, set()).update(sources)
+        for result in operation.results:
+            made.setdefault(result.number, set()).update(sources)
+        if operation.name == "for":
+            ends |= {operation.one(role).number for role in ("lower", "upper", "step")}
+        if operation.name in ("break", "continue", "return"):
+            ends |= conditions
+    seen: set[int] = set()
+    while ends:
+        number = ends.pop()
+        if number not in seen:
+            seen.add(number)
+            ends |= made.get(number, set())
+    words = zip(entry.parameters, python_words(signature), strict=False)
+    return frozenset(word.argument for value, word in words if word.role is Role.SCALAR and value.number in seen)
+
+
+def _within(entry: Entry) -> Iterator[tuple[Operation, set[int]]]:
+    """Every operation, and the conditions that it is under in a loop."""
+
+    def of(
+        operations: tuple[Operation, ...], conditions: set[int], looped: bool
+    ) -> Iterator[tuple[Operation, set[int]]]:
+        for operation in operations:
+            yield operation, conditions
+            inner, within = conditions, looped or operation.name in ("for", "loop")
+            if operation.name == "if" and looped:
+                inner = conditions | {operation.one("condition").number}
+            for region in operation.regions:
+                yield from of(region.operations, inner, within)
+
+    return of(entry.body.operations, set(), False)
+
+
+def has_indices(signature: Signature) -> bool:
+    """Whether an array may hold indices."""
+    return any(isinstance(a, ArrayArgument) and a.dtype.is_integer for a in signature.arguments)
+
+
+def has_loops(entry: Entry) -> bool:
+    """Whether integers of the launch may be how often something is done."""
+    return any(operation.name in ("for", "loop") for operation in walk(entry.body))
