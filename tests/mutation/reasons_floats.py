@@ -17,17 +17,23 @@ _FAR = 1 << 20
 _ROUNDED = kinds("flush to zero")
 
 
-def grain(known: Known, value: Value, seen: frozenset[int] = frozenset()) -> int:
-    """The value is a multiple of two to this power, infinite or NaN, by what it is made from."""
+_NONE: frozenset[int] = frozenset()
+
+
+def grain(known: Known, value: Value, seen: frozenset[int] = _NONE, factors: frozenset[int] = _NONE) -> int:
+    """The value is a multiple of two to this power, infinite or NaN, by what it is made from. `seen`: what it is a
+    summand of; `factors`: what it is a factor of."""
     kind = value.type if isinstance(value.type, TileType) else TileType((), "i64")
     own = _OWN.get(str(kind.element), -1100)
     if str(kind.element).startswith("i"):
         return 0
+    if value.number in factors:
+        return own  # a product that is carried on becomes finer with every round
     if value.number in seen:
         return _FAR  # a sum that is carried on has no finer grain than what is added
     seen |= {value.number}
     if value.number in known.sources:
-        return max(own, min(grain(known, source, seen) for source in known.sources[value.number]))
+        return max(own, min(grain(known, source, seen, factors) for source in known.sources[value.number]))
     made = known.definitions.get(value.number)
     if made is None:
         return own
@@ -38,24 +44,22 @@ def grain(known: Known, value: Value, seen: frozenset[int] = frozenset()) -> int
         case "itof":
             return max(own, 0)
         case "mulf":
-            return _product(known, floats, own)
-        case "fma":
-            return max(own, min(_product(known, floats[:2], own), grain(known, floats[2], seen)))
-        case "mmaf":
-            return max(own, min(_product(known, floats[:2], own), grain(known, floats[2], seen)))
+            return _product(known, floats, own, seen | factors)
+        case "fma" | "mmaf":
+            product = _product(known, floats[:2], own, seen | factors)
+            return max(own, min(product, grain(known, floats[2], seen, factors)))
         case "for" | "loop":
             place = [r.number for r in made.results].index(value.number)
             arguments = made.regions[0].arguments[made.name == "for" :]
-            return grain(known, arguments[place], seen) if made.name == "for" else own
+            return grain(known, arguments[place], seen, factors) if made.name == "for" else own
         case name if name in _KEEPS:
-            return max(own, min(grain(known, v, seen) for v in floats))
+            return max(own, min(grain(known, v, seen, factors) for v in floats))
         case _:
             return own
 
 
-def _product(known: Known, factors: list[Value], own: int) -> int:
-    """Of factors that no loop carries: a product that is carried on becomes finer with every round."""
-    return max(own, sum(min(0, grain(known, factor)) for factor in factors))
+def _product(known: Known, values: list[Value], own: int, factors: frozenset[int]) -> int:
+    return max(own, sum(min(0, grain(known, value, _NONE, factors)) for value in values))
 
 
 def _grain_of(text: str, own: int) -> int:

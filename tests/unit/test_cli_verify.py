@@ -75,7 +75,7 @@ GOOD = {
     Rung.TRANSLATED: PASSED,
     Rung.ASSEMBLED: RungResult(RungStatus.PASSED, "", 2345.0),
     Rung.PROVED: PASSED,
-    Rung.MATCHED: RungResult(RungStatus.SKIPPED, "no GPU"),
+    Rung.SIMULATED: RungResult(RungStatus.SKIPPED, "no grid"),
 }
 WRONG = GOOD | {Rung.PROVED: RungResult(RungStatus.FAILED, "first difference:\naddf and subf")}
 
@@ -104,7 +104,7 @@ def test_table(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     assert "x: f32[N], grid=(N/1024,)" in row
     assert "1/2" in row
     assert "passed 2.3 s" in row
-    assert "skipped matched: no GPU (all kernels)" in out
+    assert "skipped simulated: no grid (all kernels)" in out
     assert "\x1b" not in out
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.gpu.bundle import Asked, BundleWriter, NotBundled
+from ferrotile_runner.gpu.presence import usable_gpu
 from ferrotile_runner.rungs.subject import Reached, RungFailure, RungSkipped, Subject, ToolMissing
 from ferrotile_runner.session import Session
 from ferrotile_runner.worker import GpuRunner, LaunchVerdict, NoGpu
@@ -19,6 +20,9 @@ MOST_FAULTS = 3
 def matched(session: Session, subject: Subject) -> Reached:
     """Says how many launches matched, and how the times compare. Raises ToolMissing without a usable GPU, RungFailure
     where the sides differ, RungSkipped where the original itself fails, or no launch can be made."""
+    found = usable_gpu()
+    if found.name is None:  # before anything is compiled for it
+        raise ToolMissing(f"no GPU: {found.why}")
     with tempfile.TemporaryDirectory(prefix="ferrotile-") as folder:
         bundle = Path(folder) / "bundle.zip"
         try:
@@ -51,7 +55,8 @@ def judged(subject: Subject, device: str, verdicts: Sequence[LaunchVerdict]) -> 
         raise RungSkipped("\n".join(lines) or "no launch was made")
     exact = all(one.bit_equal for one in ran)
     equal = "bit-equal" if exact else "equal within the rounding of reductions"
-    lines.insert(0, f"{equal} on {len(ran)} launches on {device}")
+    count = "1 launch" if len(ran) == 1 else f"{len(ran)} launches"
+    lines.insert(0, f"{equal} on {count} on {device}")
     times = [(one, one.time) for one in ran if one.time is not None]
     ratio = None
     for one, time in times:
