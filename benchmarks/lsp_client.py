@@ -200,7 +200,11 @@ def _family(pid: int) -> list[int]:
 
 
 def _resident(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
+    """KiB; 0 for a child that has just ended."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
     return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:")), 0)
 
 
