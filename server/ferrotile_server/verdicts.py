@@ -7,6 +7,8 @@ from msgspec import Struct
 
 RUNGS = ("translated", "type-checked", "assembled", "proved", "simulated", "matched")
 """The ladder, lowest first."""
+DEFAULT_RUNGS = RUNGS[:-1]
+"""Those that need no GPU: a kernel runs on one only where somebody asks for that."""
 
 SHOWN = ("proved", "matched", "simulated", "assembled", "type-checked")
 """In which order a verdict names what was reached: what says most first."""

@@ -10,7 +10,6 @@ from ferrotile_runner.session import InputOptions, Session
 from ferrotile_runner.toolchain import locate
 from ferrotile_runner.verify import Work, verify_files
 
-from ferrotile_server.application import DEFAULT_RUNGS
 from ferrotile_server.cli import json_output
 from ferrotile_server.cli.arguments import Arguments
 from ferrotile_server.cli.output import plural, stdout_style
@@ -18,7 +17,7 @@ from ferrotile_server.cli.paths import PathError, Source, read_sources
 from ferrotile_server.cli.progress import Progress
 from ferrotile_server.cli.rung_table import Row, print_rungs, rungs_of
 from ferrotile_server.cli.translating import application, translate_sources
-from ferrotile_server.verdicts import BAD
+from ferrotile_server.verdicts import BAD, DEFAULT_RUNGS
 
 
 def verify_sources(sources: Sequence[Source], arguments: Arguments) -> tuple[Row, ...]:

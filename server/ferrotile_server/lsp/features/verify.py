@@ -21,7 +21,7 @@ from ferrotile_server.lsp.context import Context, Snapshot
 from ferrotile_server.lsp.features.verify_result import plain
 from ferrotile_server.lsp.protocol import InvalidParams, Json
 from ferrotile_server.lsp.trust import REFUSAL, NotTrusted
-from ferrotile_server.verdicts import RUNGS, Verdict
+from ferrotile_server.verdicts import DEFAULT_RUNGS, RUNGS, Verdict
 
 if TYPE_CHECKING:
     from ferrotile_runner.report import KernelReport
@@ -38,7 +38,7 @@ class VerifyParams(Struct, frozen=True):
 
     uri: str
     kernel: str | None = None
-    rungs: tuple[str, ...] = RUNGS
+    rungs: tuple[str, ...] = DEFAULT_RUNGS
     work_done: str | int | None = None
     partial: str | int | None = None
 
@@ -60,7 +60,7 @@ def parse(params: object) -> VerifyParams:
         raise InvalidParams("`kernel` must be text.")
     work_done, partial = (_token(params, key) for key in ("workDoneToken", "partialResultToken"))
     if rungs is None:
-        return VerifyParams(uri, kernel, RUNGS, work_done, partial)
+        return VerifyParams(uri, kernel, DEFAULT_RUNGS, work_done, partial)
     if not isinstance(rungs, list) or not all(isinstance(r, str) and r in RUNGS for r in rungs):
         raise InvalidParams(f"`rungs` must be a list out of {', '.join(RUNGS)}.")
     return VerifyParams(uri, kernel, tuple(r for r in RUNGS if r in rungs), work_done, partial)
