@@ -69,7 +69,16 @@ def chromium() -> str:
 
 
 def install() -> None:
-    """Node 24, code-server and Playwright, into the cache."""
+    """Node 24, code-server and Playwright, into the cache; skips where they cannot be installed."""
+    if shutil.which("npm") is None:
+        not_run("npm is not installed")
+    try:
+        _install()
+    except (OSError, subprocess.SubprocessError) as error:
+        not_run(f"VS Code cannot be installed: {error}")
+
+
+def _install() -> None:
     CACHE.mkdir(parents=True, exist_ok=True)
     if not (WHEEL / "bin" / "node").exists():
         subprocess.run([sys.executable, "-m", "venv", CACHE / "node"], check=True)
