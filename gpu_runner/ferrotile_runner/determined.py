@@ -13,6 +13,7 @@ from ferrotile_runner.tileir.interpreter import SHUFFLED
 from ferrotile_runner.tileir.interpreter.elements import Array, element_dtype, is_float
 from ferrotile_runner.tileir.interpreter.frame import element_of
 from ferrotile_runner.tileir.model import Entry, Operation, TileType, walk
+from ferrotile_runner.workers.array_verdict import TERMS
 
 MORE_SEEDS = (-1, -2, 5, 6, 7, 8)
 """Fillings of undetermined lanes with which the original is run again before a difference counts; the first two are
@@ -32,10 +33,6 @@ def determined(expected: Array, others: Sequence[Array]) -> Array:
         with np.errstate(all="ignore"):
             fixed &= same | ((expected != expected) & (other != other))
     return fixed
-
-
-TERMS = 4096
-"""How many terms an element that atomics add to may have, for the tolerance of their order."""
 
 
 def near(expected: Array, others: Sequence[Array]) -> Array:

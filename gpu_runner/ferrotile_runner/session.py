@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ferrotile_runner.disassemble import DisassemblyError, disassemble
-from ferrotile_runner.host import CompiledRust, HostClient, HostError
+from ferrotile_runner.host import CompiledRust, HostClient, HostError, Specialization
 from ferrotile_runner.process import Ending, ProcessError
 from ferrotile_runner.python_worker import PythonCompileError, PythonCompiler
 from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject, ToolMissing
@@ -172,7 +172,7 @@ class Session:
         if found is not None:
             return found
         try:
-            made = self._compile(subject, entry, text, subject.target)
+            made = self.specialised(subject, entry, text, subject.target)
         except HostError as error:
             needed = needed_target(error.message, subject.target)
             if needed is None:
@@ -181,15 +181,24 @@ class Session:
         self._compiled[key] = made
         return made
 
-    def _compile(self, subject: Subject, entry: RustEntry, text: str, target: str) -> CompiledRust:
+    def specialised(
+        self,
+        subject: Subject,
+        entry: RustEntry,
+        text: str,
+        target: str,
+        divisors: Mapping[str, Specialization] | None = None,
+    ) -> CompiledRust:
+        """An entry of a Rust text for `target`, specialised on `divisors` by the names of the Rust; not kept. Raises
+        HostError."""
         strides = {p.rust or p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
         names = (entry.module, entry.name, entry.generics)
-        return self.host().compile(text, *names, strides, target, cancel=subject.cancel)
+        return self.host().compile(text, *names, strides, target, specialization=divisors, cancel=subject.cancel)
 
     def _compile_newer(self, subject: Subject, entry: RustEntry, text: str, target: str, what: str) -> CompiledRust:
         """For the oldest architecture that has all that the kernel uses; the result says which, and why."""
         try:
-            return replace(self._compile(subject, entry, text, target), needs=what)
+            return replace(self.specialised(subject, entry, text, target), needs=what)
         except HostError as error:
             raise RungFailure("FT502", error.message, subject.rust_span(error.line)) from error
 

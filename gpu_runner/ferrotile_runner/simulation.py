@@ -23,7 +23,6 @@ from ferrotile_runner.determined import (
     MORE_ORDERS,
     MORE_SEEDS,
     ORDERS,
-    TERMS,
     determined,
     difference,
     near,
@@ -54,6 +53,7 @@ from ferrotile_runner.tileir.interpreter import (
 from ferrotile_runner.tileir.interpreter.elements import Array, is_float
 from ferrotile_runner.tileir.interpreter.prepared import Prepared
 from ferrotile_runner.tileir.model import Entry, walk
+from ferrotile_runner.workers.array_verdict import TERMS
 
 LEAST_SECONDS = 1.0
 """What a tentative launch may take."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from ferrotile.diagnostics.model import Diagnostic
-from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import Module, parse_module
 from ferrotile.translation import KernelTranslation
@@ -21,7 +20,15 @@ from ferrotile_runner.rungs.assembled import assembled
 from ferrotile_runner.rungs.matched import matched
 from ferrotile_runner.rungs.proved import proved
 from ferrotile_runner.rungs.simulated import simulated
-from ferrotile_runner.rungs.subject import Outcome, Reached, RungSkipped, Subject, attempt, instance_text
+from ferrotile_runner.rungs.subject import (
+    Outcome,
+    Reached,
+    RungSkipped,
+    Subject,
+    attempt,
+    instance_text,
+    subject_of,
+)
 from ferrotile_runner.rungs.translated import translated
 from ferrotile_runner.rungs.type_checked import type_checked
 from ferrotile_runner.session import Session
@@ -66,10 +73,7 @@ def verify_kernel(
     """The report of one kernel on the named `rungs`; `translated` is always in it. With a `session`
     compilers stay warm between kernels, without one they are started and stopped here. Never raises for
     what a kernel or a tool does."""
-    module = parse_module(document) if module is None else module
-    named = (f for f in find_kernels(module) if f.name == kernel.name and f.name_span == kernel.name_span)
-    function = next(named, module.function(kernel.name))
-    subject = Subject(document, module, function, kernel, target, cancel or threading.Event())
+    subject = subject_of(document, kernel, target, module, cancel)
     results: dict[Rung, RungResult] = {Rung.TRANSLATED: translated(kernel)}
     diagnostics: list[Diagnostic] = []
     with _opened(session, toolchain) as compilers:

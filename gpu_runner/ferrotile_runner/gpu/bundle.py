@@ -10,10 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.signatures.model import ArrayArgument, Signature
 from ferrotile.syntax.document import Document
-from ferrotile.syntax.module import Module, parse_module
+from ferrotile.syntax.module import Module
 from ferrotile.translation import KernelTranslation
 from msgspec import Struct
 
@@ -22,7 +21,7 @@ from ferrotile_runner.gpu.specialization import merged_divisors, specialization
 from ferrotile_runner.host import BYTECODE_VERSION, Specialization
 from ferrotile_runner.process import ProcessError
 from ferrotile_runner.report import signature_text
-from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject, ToolMissing
+from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject, ToolMissing, subject_of
 from ferrotile_runner.session import Session
 from ferrotile_runner.simulator import SimulatorFault
 from ferrotile_runner.slice import slice_source
@@ -123,12 +122,7 @@ class BundleWriter:
     ) -> BundleKernel:
         """Compiles both sides of a kernel and prepares its launches. Raises NotBundled, and ToolMissing without
         compilers."""
-        module = parse_module(document) if module is None else module
-        named = (f for f in find_kernels(module) if f.name == kernel.name and f.name_span == kernel.name_span)
-        function = next(named, module.function(kernel.name))
-        return self.add_subject(
-            Subject(document, module, function, kernel, self._asked.target, cancel or threading.Event()), file
-        )
+        return self.add_subject(subject_of(document, kernel, self._asked.target, module, cancel), file)
 
     def add_subject(self, subject: Subject, file: str = "") -> BundleKernel:
         """As `add`."""
@@ -201,11 +195,7 @@ class BundleWriter:
             found = divisors.get(parameter.copy_of or parameter.name)
             if found is not None:
                 known[parameter.rust or parameter.name] = merged_divisors(found, parameter.rank)
-        strides = {p.rust or p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
-        names = (entry.module, entry.name, entry.generics)
-        compiled = self._session.host().compile(
-            kernel.rust, *names, strides, target, specialization=known, cancel=cancel
-        )
+        compiled = self._session.specialised(subject, entry, kernel.rust, target, known)
         self._keep(f"{base}.original.timed.cubin", original.data)
         cubin = self._session.host().assemble(compiled.bytecode, target, cancel=cancel)
         self._keep(f"{base}.translation.timed.cubin", cubin)

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from ferrotile.diagnostics.catalogue import diagnostic
 from ferrotile.diagnostics.model import Diagnostic
+from ferrotile.frontends.cutile.discover import find_kernels
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, Source
 from ferrotile.syntax.document import Document
-from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.module import FunctionSource, Module, parse_module
 from ferrotile.syntax.span import Span
 from ferrotile.translation import KernelTranslation
 from msgspec import Struct
@@ -35,6 +36,20 @@ class Subject(Struct, frozen=True):
         known."""
         found = None if line is None else self.kernel.source_map.python_span(line - 1)
         return found if found is not None else self.kernel.name_span
+
+
+def subject_of(
+    document: Document,
+    kernel: KernelTranslation,
+    target: str,
+    module: Module | None = None,
+    cancel: threading.Event | None = None,
+) -> Subject:
+    """The kernel with its function in `module`, by default the document's own: the one of its name at its place."""
+    module = parse_module(document) if module is None else module
+    named = (f for f in find_kernels(module) if f.name == kernel.name and f.name_span == kernel.name_span)
+    function = next(named, module.function(kernel.name))
+    return Subject(document, module, function, kernel, target, cancel or threading.Event())
 
 
 class Outcome(Struct, frozen=True):

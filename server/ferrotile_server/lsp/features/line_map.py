@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from ferrotile_server.lsp.context import Context, Snapshot
 from ferrotile_server.lsp.features.content import preview_uri
-from ferrotile_server.lsp.protocol import InvalidParams, Json
+from ferrotile_server.lsp.features.kernel_params import asked_about
+from ferrotile_server.lsp.protocol import Json
 from ferrotile_server.rust_lines import KernelLines, locate, translated
 
 METHOD = "ferrotile/lines"
@@ -22,13 +23,7 @@ def register(context: Context) -> None:
     """Offer the map."""
 
     async def lines(params: Json) -> dict[str, object]:
-        given = params if isinstance(params, dict) else {}
-        uri, kernel = given.get("uri"), given.get("kernel")
-        if not isinstance(uri, str) or not isinstance(kernel, str | None):
-            raise InvalidParams("`uri` must be text, and `kernel`, if there, too.")
-        snapshot = await context.snapshot(uri)
-        if snapshot is None:
-            raise InvalidParams("The document is not open.")
+        snapshot, uri, kernel, _ = await asked_about(context, params)
         every = translated(snapshot.analysis)
         chosen = every.values() if kernel is None else [every[kernel]] if kernel in every else []
         names = () if kernel is None else (kernel,)

@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from ferrotile_server.lsp.context import Context
 from ferrotile_server.lsp.features.content import preview_uri
+from ferrotile_server.lsp.features.kernel_params import asked_about
 from ferrotile_server.lsp.protocol import InvalidParams, Json
 
 METHOD = "ferrotile/previewUri"
@@ -19,13 +20,7 @@ def register(context: Context) -> None:
     """Offer the address of previews."""
 
     async def address(params: Json) -> dict[str, str | None]:
-        given = params if isinstance(params, dict) else {}
-        uri, kernel = given.get("uri"), given.get("kernel")
-        if not isinstance(uri, str) or not isinstance(kernel, str | None):
-            raise InvalidParams("`uri` must be text, and `kernel`, if there, too.")
-        snapshot = await context.snapshot(uri)
-        if snapshot is None:
-            raise InvalidParams("The document is not open.")
+        snapshot, uri, kernel, given = await asked_about(context, params)
         line, character = given.get("line"), given.get("character")
         if kernel is None and isinstance(line, int) and isinstance(character, int):
             offset = snapshot.offset_of(types.Position(max(line, 0), max(character, 0)))
