@@ -63,6 +63,19 @@ def reduction_depth(original: Entry, translation: Entry, case: Case) -> int | No
     return None if _reductions(original) == _reductions(translation) else terms_of(case)
 
 
+def longest_sum(entry: Entry) -> int | None:
+    """How many floats one operation combines at most; None where none does. The assembler chooses their order together
+    with the layout of tiles, which hints change: one load without TMA changed the last bit of a mean on sm_90."""
+    found = [
+        math.prod(v.type.shape) if not isinstance(dim := op.attributes.get("dim"), int) else v.type.shape[dim]
+        for op in walk(entry.body)
+        if op.name in ("reduce", "scan", "mmaf", "mmaf_scaled") and _is_of_floats(op)
+        for v in op.operands[:1]
+        if isinstance(v.type, TileType)
+    ]
+    return max(found, default=None)
+
+
 def terms_of(case: Case) -> int:
     """How many values a result may sum."""
     return max((math.prod(a.shape) for a in case.arrays.values()), default=1)

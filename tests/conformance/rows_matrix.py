@@ -131,6 +131,33 @@ def _matrix_rows() -> list[Row]:
     return rows
 
 
+def _gathered_rows() -> list[Row]:
+    """Products in a loop whose factors are gathered: padded by the load, for a scalar and for a tile of padding."""
+    rows = []
+    for d, acc, padding in (
+        ("f16", "f32", "1.5"),
+        ("bf16", "f32", "-1.0"),
+        ("f8e4m3fn", "f32", "0.0"),
+        ("i8", "i32", "3"),
+        ("f32", "f32", "ct.full((16, 16), 2.0, ct.float32)"),
+    ):
+        kind = {"f32": "ct.float32", "i32": "ct.int32"}[acc]
+        text = (
+            f"i, j = ct.bid(0), ct.bid(1)\ntotal = ct.zeros((16, 16), {kind})\n"
+            "own = ct.gather(order, i * 16 + ct.arange(16, dtype=ct.int32), padding_value=-1)\n"
+            "for k in range(ct.num_tiles(b, axis=0, shape=(16, 16))):\n"
+            "    at = k * 16 + ct.arange(16, dtype=ct.int32)\n"
+            f"    left = ct.gather(a, (own[:, None], at[None, :]), padding_value={padding})\n"
+            "    right = ct.load(b, (k, j), (16, 16), padding_mode=ct.PaddingMode.ZERO)\n"
+            "    total = ct.mma(left, right, total)\n"
+            "ct.store(z, (i, j), total)\n"
+        )
+        name = f"mma-gathered-{d}"
+        directive = f"a: {d}[M, K], b: {d}[K, N], order: i32[M], z: {acc}[M, N], grid=(M/16, N/16)"
+        rows.append(Row(name, file_of(directive, "a, b, order, z", text), PROVED))
+    return rows
+
+
 def _debug_rows() -> list[Row]:
     head = "x: f32[N], y: f32[N], n: i32, s: f32, T=16, grid=(N/T)"
     parameters = "x, y, n, s, T: ct.Constant[int]"
@@ -197,4 +224,4 @@ def _debug_rows() -> list[Row]:
     return rows
 
 
-ROWS = (*_matrix_rows(), *_debug_rows())
+ROWS = (*_matrix_rows(), *_gathered_rows(), *_debug_rows())

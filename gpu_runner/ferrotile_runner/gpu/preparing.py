@@ -19,7 +19,7 @@ from ferrotile.translation import Entry as RustEntry
 from msgspec import Struct, field
 
 from ferrotile_runner.assumed_grid import assumed_grid
-from ferrotile_runner.determined import MORE_SEEDS, determined, near, reduction_depth
+from ferrotile_runner.determined import MORE_SEEDS, determined, longest_sum, near, reduction_depth
 from ferrotile_runner.entry_arrays import read_names, tile_extents, updated_names, written_names
 from ferrotile_runner.entry_hints import has_loops
 from ferrotile_runner.fillings import numpy_dtype
@@ -150,7 +150,7 @@ def _add(both: Both, case: Case, first: RunResult, seconds: float, folder: Path,
     number = len(found.launches)
     summed = updated_names(both.original, both.signature)
     written = written_names(both.original, both.signature)
-    depth = reduction_depth(both.original, both.translation, case)
+    depth = _depth(both, case)
     stored = _stored(both, case)
     arrays: list[BundleArray] = []
     for argument in both.signature.arguments:
@@ -183,10 +183,16 @@ def _add_large(both: Both, case: Case, seed: int, found: Prepared) -> None:
         for number, argument in enumerate(both.signature.arguments)
         if isinstance(argument, ArrayArgument)
     )
-    depth = reduction_depth(both.original, both.translation, case)
+    depth = _depth(both, case)
     launch = _launch(both, case, arrays, depth, True, found)
     if launch is not None:
         found.launches.append(launch)
+
+
+def _depth(both: Both, case: Case) -> int | None:
+    """How many numbers a result may sum in another order on a GPU."""
+    other = reduction_depth(both.original, both.translation, case)
+    return longest_sum(both.original) if other is None else other
 
 
 def _stored(both: Both, case: Case) -> dict[str, Array]:

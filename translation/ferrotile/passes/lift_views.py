@@ -6,6 +6,8 @@ and a scatter does nothing: so the tile is known to touch the array, or a gather
 replaces it, unless a block may be writing that. Where pointers are ruled out, a gather of any tile does so, and a
 scatter stands under a test. Without a bounds check the Python promises that every lane is inside. Index arithmetic is
 taken not to overflow i32, as in all views.
+
+Not lifted where the view is slower and no safer: see `rows_by_pointer` of `hints.py`.
 """
 
 from __future__ import annotations
@@ -47,12 +49,14 @@ class _Place(Struct, frozen=True):
 _LIFTED = ("gather", "scatter")
 
 
-def lift_views(program: Program, signature: Signature, always: bool = False) -> tuple[Program, tuple[str, ...]]:
+def lift_views(
+    program: Program, signature: Signature, always: bool = False, rows: bool = True
+) -> tuple[Program, tuple[str, ...]]:
     """The program with what can be lifted, and the launch facts that this assumes. `always`: also where the view needs
-    a test that the pointers do not."""
+    a test that the pointers do not. `rows`: also gathers of part of a row whose mask keeps every lane inside."""
     if not any(o.opcode in _LIFTED for o in operations(program.body)):
         return program, ()
-    lifter = _Lifter(program, signature, always)
+    lifter = _Lifter(program, signature, always, rows)
     body = rewrite(program.body, lifter.rewrite, _LIFTED)
     if not lifter.lifted:
         return program, ()
@@ -62,8 +66,9 @@ def lift_views(program: Program, signature: Signature, always: bool = False) -> 
 
 
 class _Lifter:
-    def __init__(self, program: Program, signature: Signature, always: bool) -> None:
+    def __init__(self, program: Program, signature: Signature, always: bool, rows: bool) -> None:
         self.always = always
+        self.rows = rows or always
         self.names = {p.value.id: p.name for p in program.parameters}
         constants = {c.name: int(c.value) for c in program.constants}
         first = definitions(program.body)
@@ -83,6 +88,8 @@ class _Lifter:
         access = element_access(statement)
         array = access.array.id
         if access.linear or array not in self.names or not (access.bounds or self._inside_by_promise(access)):
+            return (statement,)
+        if not self.rows and self._safe_row(access):
             return (statement,)
         before, pinned, lifted = list(self.bounds.hypotheses), list(self.scalars.pinned), self.lifted
         found = self._whole(statement)
@@ -110,6 +117,11 @@ class _Lifter:
         """Whether the view may mask no lane: of one element there is nothing to mask."""
         single = all(s.value == 1 for s in access.shape) and access.mask is None
         return access.array.id in self.promised or (self.always and single and access.operation.opcode == "gather")
+
+    def _safe_row(self, access: ElementAccess) -> bool:
+        """A gather of part of a row of an array that is never written, checked lane by lane."""
+        row = len(access.shape) == 1 and access.shape[0].value > 1 and access.rank > 1
+        return row and access.bounds and access.operation.opcode == "gather" and access.array.id not in self.written
 
     def _place(self, access: ElementAccess) -> _Place | None:
         shape = access.shape

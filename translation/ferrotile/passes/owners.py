@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ferrotile.passes import ownership
 from ferrotile.passes.accesses import find_accesses
-from ferrotile.passes.hints import use_tma
+from ferrotile.passes.hints import tma_policy
 from ferrotile.passes.joined_ids import Join, joined_ids
 from ferrotile.passes.mapped import find_mapped
 from ferrotile.passes.mapped_rows import mapped_rows
@@ -116,12 +116,14 @@ def _mapped(program: Program, signature: Signature, options: Options, plain: own
     written = [a for a in plain.arrays if a.form is not Form.READ]
     if len(written) != 1:
         return None
-    own = [a for a in find_accesses(program) if a.array == written[0].value]
+    accesses = find_accesses(program)
+    own = [a for a in accesses if a.array == written[0].value]
     found = find_mapped(program, signature, written[0], own, Space(program, signature))
     if found is None:
         return None
     looped = bool(own[0].path)
-    if options.unsafe != "never" and not (found.same and looped and use_tma(own[0], options.target)):
+    tma = tma_policy(program, accesses, options.target).allows(own[0])
+    if options.unsafe != "never" and not (found.same and looped and tma):
         return None
     arrays = tuple(found.plan if a.value == found.plan.value else a for a in plain.arrays)
     return found.program, replace(plain, arrays=arrays)

@@ -13,6 +13,7 @@ from ferrotile.passes.conditions import drop_known_conditions
 from ferrotile.passes.earlier_values import earlier_values
 from ferrotile.passes.fma import contract
 from ferrotile.passes.grouping import simplify_groups
+from ferrotile.passes.hints import rows_by_pointer
 from ferrotile.passes.legalise import legalise
 from ferrotile.passes.lift_views import lift_views
 from ferrotile.passes.owners import with_owners
@@ -38,7 +39,8 @@ def run_passes(program: Program, signature: Signature, options: Options) -> Plan
     if safe:
         earlier = earlier_values(program, signature)
         program, whole, copies, extra = earlier.program, earlier.signature, earlier.copies, earlier.hypotheses
-    program, facts = lift_views(resolve_slices(contract(program)), whole, safe)
+    rows = not rows_by_pointer(options.target)
+    program, facts = lift_views(resolve_slices(contract(program)), whole, safe, rows)
     if safe:
         program = without_assumptions(program)
     program = simplify_groups(drop_known_conditions(legalise(program)), whole)

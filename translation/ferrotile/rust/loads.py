@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ferrotile.passes.hints import check_is_free, use_tma
+from ferrotile.passes.hints import check_is_free
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.program.ir import Operation
 from ferrotile.program.types import ViewType
@@ -33,7 +33,7 @@ class Loads:
     def checked(self, operation: Operation) -> bool:
         """Whether a load stays `.load(..)`: its check costs nothing, or the options keep it."""
         access = self._memory.access[id(operation)]
-        free = use_tma(access, self._memory.plan.options.target) and check_is_free(access, self._memory.defined)
+        free = self._memory.tma.allows(access) and check_is_free(access, self._memory.defined)
         return free or self._memory.plan.options.checks == "keep"
 
     def code(self, operation: Operation) -> Code:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ferrotile.passes.accesses import Access
-from ferrotile.passes.hints import check_is_free, use_tma
+from ferrotile.passes.hints import check_is_free, product_rounds, tma_policy
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
 from ferrotile.program.dtypes import F32, DType
@@ -56,6 +56,8 @@ class Memory:
         self.plan = body.plan
         self.defined = body.values.defined
         self.access = dict(body.values.accesses)
+        self.products = product_rounds(self.plan.program)
+        self.tma = tma_policy(self.plan.program, tuple(self.access.values()), self.plan.options.target)
         self.views: dict[_Key, str] = body.journal.dict()
         self._stores: dict[tuple[int, tuple[int, ...]], str] = body.journal.dict()
         self._extents: dict[tuple[int, int], str] = body.journal.dict()
@@ -189,7 +191,7 @@ class Memory:
         """How an access goes: the author's hints, else the policy."""
         latency = operation.attribute("latency")
         access = self.access[id(operation)]
-        tma = use_tma(access, self.plan.options.target)
+        tma = self.tma.allows(access)
         line = operation.opcode == "load_view" and tile_type(operation.result).rank == 1
         if line and not self.loads.checked(operation):
             tma = operation.attribute("allow_tma") is True

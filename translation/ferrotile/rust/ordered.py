@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ferrotile.passes.hints import use_tma
 from ferrotile.passes.plan import ArrayPlan
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import ViewType
@@ -50,7 +49,7 @@ class Ordered:
         return self._memory.views[key]
 
     def _raw_modes(self, operation: Operation, rank: int) -> tuple[Code, ...]:
-        tma = use_tma(self._memory.access[id(operation)], self._memory.plan.options.target)
+        tma = self._memory.tma.allows(self._memory.access[id(operation)])
         return (
             atom("ordering::Weak"),
             atom("scope::TileBlock"),

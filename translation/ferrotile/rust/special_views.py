@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ferrotile.passes.hints import use_tma
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import ArrayType, TileType, ViewType
@@ -148,7 +147,7 @@ class SpecialViews:
     def _modes(self, operation: Operation) -> tuple[Code, ...]:
         order = atom(f"ordering::{ORDERING[str(operation.attribute('memory_order') or 'weak')]}")
         scope = atom(f"scope::{SCOPE[str(operation.attribute('memory_scope') or 'tile_block')]}")
-        tma = use_tma(self._memory.access[id(operation)], self._memory.plan.options.target)
+        tma = self._memory.tma.allows(self._memory.access[id(operation)])
         latency = operation.attribute("latency")
         return (
             order,
