@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from ferrotile.syntax.document import Document
 from ferrotile.translate import translate_document
 from ferrotile_runner.gpu.bundle import Asked, BundleWriter, NotBundled
 from ferrotile_runner.session import Session
-from ferrotile_runner.toolchain import locate
 from ferrotile_runner.workers.bundle_format import BundleKernel, Launches, read_manifest
 
 pytestmark = [pytest.mark.compilers, pytest.mark.timeout(300)]
@@ -31,12 +29,6 @@ def scaled(x, scale, y):
     tile = ct.load(x, (i, j), (8, 16), padding_mode=ct.PaddingMode.ZERO)
     ct.store(y, (i, j), (tile * scale).astype(ct.float16))
 """
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session(locate()) as session:
-        yield session
 
 
 def bundle(session: Session, path: Path, text: str, launches: Launches) -> BundleKernel:

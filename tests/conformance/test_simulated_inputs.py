@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pytest
 from ferrotile.syntax.document import Document
 from ferrotile.translate import translate_document
 from ferrotile.translation import Options
 from ferrotile_runner.report import RungResult, RungStatus
 from ferrotile_runner.session import InputOptions, Session
-from ferrotile_runner.toolchain import locate
 from ferrotile_runner.verify import verify_kernels
 
 TEXT = """import cuda.tile as ct
@@ -53,12 +50,6 @@ def add(x, y, TILE: ct.Constant[int]):
     ct.store(y, (i,), t + s)
 """
 LINE = {word: number for number, line in enumerate(TEXT.split("\n"), 1) for word in (line.strip(),)}
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session(locate()) as session:
-        yield session
 
 
 def simulated(session: Session, name: str, inputs: InputOptions) -> RungResult:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,12 +23,6 @@ ALL = ("type-checked", "assembled", "proved", "simulated", "matched")
 def translated(name: str) -> tuple[Document, tuple[KernelTranslation, ...]]:
     document = Document((EXAMPLES / f"{name}.py").read_text())
     return document, translate_document(document, Options()).kernels
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with Session(locate()) as session:
-        yield session
 
 
 def test_without_tools_every_rung_says_what_it_lacks() -> None:

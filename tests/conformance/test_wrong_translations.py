@@ -3,7 +3,6 @@ sources: the line of the statement that was changed, and the statement that it t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from ferrotile.translate import translate_document
 from ferrotile.translation import KernelTranslation, Options
 from ferrotile_runner.report import RungResult
 from ferrotile_runner.session import Session
-from ferrotile_runner.toolchain import locate
 from ferrotile_runner.verify import verify_kernels
 from msgspec import Struct
 from msgspec.structs import replace
@@ -148,15 +146,6 @@ WRONG = (
         "the Rust loads `table` at",
     ),
 )
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    toolchain = locate()
-    if toolchain.host is None:
-        pytest.skip("ferrotile-host is not built: run `ferrotile setup`")
-    with Session(toolchain) as made:
-        yield made
 
 
 def proof(session: Session, document: Document, kernel: KernelTranslation) -> RungResult:

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from ferrotile_runner.session import Session
-from ferrotile_runner.toolchain import locate
 from generate import file
 from judge import Fate, judge
 
 SEEDS = range(2000, 2040)
 
 pytestmark = [pytest.mark.compilers, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    toolchain = locate()
-    if toolchain.missing:
-        pytest.skip(f"needs {', '.join(toolchain.missing)}")
-    with Session(toolchain) as found:
-        yield found
 
 
 def test_proved_or_refused_by_both(session: Session) -> None:

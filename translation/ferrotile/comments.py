@@ -17,7 +17,7 @@ from ferrotile.syntax.module import FunctionSource, Module, parameters_of
 from ferrotile.syntax.parsed import key_of, nodes
 from ferrotile.syntax.span import Span
 
-_PRAGMA = re.compile(r"#\s*(noqa|type:\s*ignore|fmt:|ruff:|pylint:|mypy:|isort:|pragma:|ferrotile:)")
+_PRAGMA = re.compile(r"#\s*(noqa|type:\s*ignore|fmt:|ruff:|pylint:|mypy:|isort:|pragma:|ferrotile\b[^:]*:)")
 
 
 class PlacedComment(Struct, frozen=True):

@@ -9,7 +9,10 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ferrotile.cache import Cache
+from ferrotile.choices import read_choices
 from ferrotile.comments import Comments, comments_of
+from ferrotile.dependencies import Dependencies
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.frontends.cutile.discover import KERNEL, find_kernels
 from ferrotile.frontends.cutile.lint import Finding
@@ -17,7 +20,6 @@ from ferrotile.frontends.cutile.lower import Lowered, lower_kernel
 from ferrotile.generic import generalise, has_scalar_variable, variables
 from ferrotile.passes.pipeline import run_passes
 from ferrotile.program.ir import Program
-from ferrotile.relocate import Cache, Dependencies
 from ferrotile.rust.emit import Emitted, Parts, Unsupported, emit, render_file
 from ferrotile.rust.entry_hints import notes as hint_notes
 from ferrotile.signatures.infer import infer_signatures
@@ -69,7 +71,7 @@ def translate_document(
     try:
         module = parse_module(document, cache.parsed)
         sources = find_kernels(module)
-        dependencies = Dependencies(module, sources, cache)
+        dependencies = Dependencies(module, sources, cache.words)
         consulted: tuple[tuple[str, bytes | None], ...] = ()
         users: tuple[str, ...] = ()
         if workspace is not None and sources:
@@ -82,16 +84,24 @@ def translate_document(
         return DocumentTranslation((), (_internal(NOWHERE),))
     kernels: list[KernelTranslation] = []
     parts: list[Parts | None] = []
+    around = (options, users, consulted)
+    steady = cache.steady
+    steady.begin(dependencies, around, cache.round)
     for source in sources if only is None else sources[only : only + 1]:
-        content, places = dependencies.of(source)
-        key = (options, users, consulted, *content)
-        found = cache.get(key, places)
-        if found is None:
-            launches = partial(_launches, module, dependencies, cache, workspace, name)
-            found = _kernel(document, module, source, options, launches)
-            cache.put(key, places, found)
-        kernels.extend(found[0])
-        parts.extend(found[1])
+        results = steady.get(source)
+        if results is None:
+            content, places = dependencies.of(source)
+            key = (*around, *content)
+            found = cache.get(key, places)
+            if found is None:
+                launches = partial(_launches, module, dependencies, cache, workspace, name)
+                results = _kernel(document, module, source, options, launches)
+                entry = cache.put(key, places, results)
+            else:
+                entry, results = found
+            steady.put(source, places, entry, results)
+        kernels.extend(results[0])
+        parts.extend(results[1])
     cache.end_round()
     found_in_file = tuple(_module_diagnostics(module))
     return DocumentTranslation(tuple(kernels), found_in_file, tuple(parts), module, consulted)
@@ -140,6 +150,7 @@ def _kernel(
     )
     try:
         lowering = _Lowering(module, source)
+        options, told = _with_choices(module, source, options)
         result = infer_signatures(module, source, launches(), lowering.valid)
         signatures = result.signatures
     except Exception:
@@ -148,11 +159,22 @@ def _kernel(
         return (replace(empty, diagnostics=tuple(result.diagnostics)),), (None,)
     kernels, parts = [], []
     for signature in signatures:
-        start = replace(empty, signature=signature, diagnostics=tuple(result.diagnostics))
+        start = replace(empty, signature=signature, diagnostics=(*result.diagnostics, *told))
         kernel, text = _one(document, lowering, signature, options, start)
         kernels.append(kernel)
         parts.append(None if text is None else text.parts)
     return tuple(kernels), tuple(parts)
+
+
+def _with_choices(
+    module: Module, source: FunctionSource, options: Options
+) -> tuple[Options, tuple[Diagnostic, ...]]:
+    """The options with what a tuner chose for this kernel, and what in the comment is not understood."""
+    binding = module.binding_of(source)
+    places = dict.fromkeys(span.start for span in (source.span, source.span if binding is None else binding.span))
+    comments = [comment for start in places for comment in module.document.comments_above(start)]
+    kept, told = read_choices(comments, options.target)
+    return replace(options, choices=kept.joined(options.choices)), told
 
 
 class _Lowering:
@@ -252,6 +274,7 @@ def translate_program(
 ) -> tuple[KernelTranslation, Emitted | None]:
     """Passes and emission of one kernel, added to `start`; `named` as for `emit`."""
     try:
+        program = replace(program, hints=options.choices.hints(program.hints, options.target))
         plan = run_passes(program, signature, options)
         start = replace(start, diagnostics=(*start.diagnostics, *hint_notes(program.hints), *plan.diagnostics))
         if plan.refused:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from ferrotile.choices import Choices
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.program.ir import Program
 from ferrotile.readings import Readings
@@ -95,8 +96,10 @@ class KernelTranslation(Struct, frozen=True):
 
 
 class Options(Struct, frozen=True):
-    """`unsafe`: `proved` (fastest form whose SAFETY facts are proved), or `never`. `checks`: `free` or `keep`."""
+    """`unsafe`: `proved` (fastest form whose SAFETY facts are proved), or `never`. `checks`: `free` or `keep`.
+    `choices`: a tuner's, joined to those that the comments above a kernel keep."""
 
     target: str = "sm_90"
     unsafe: str = "proved"
     checks: str = "free"
+    choices: Choices = Choices()

@@ -91,6 +91,8 @@ class BundleWriter:
     def __init__(self, path: Path, asked: Asked, session: Session) -> None:
         self._path, self._asked, self._session = path, asked, session
         self._kernels: list[BundleKernel] = []
+        self._originals: dict[str, bytes] = {}
+        """Cubins of originals: one kernel may be added with several translations."""
         self._scratch = tempfile.TemporaryDirectory(prefix="ferrotile-")
         self._folder = Path(self._scratch.name)
 
@@ -187,16 +189,18 @@ class BundleWriter:
         divisors = specialization(signature, sizes)
         text = slice_source(subject.module, subject.function).text
         target, cancel = self._asked.target, subject.cancel
-        original = self._session.python().cubin(
-            text, kernel.name, signature, target, specialization=divisors, cancel=cancel
-        )
+        key = repr((text, kernel.name, signature, divisors))
+        if key not in self._originals:
+            self._originals[key] = self._session.python().cubin(
+                text, kernel.name, signature, target, specialization=divisors, cancel=cancel
+            ).data
         known: dict[str, Specialization] = {}
         for parameter in entry.parameters:
             found = divisors.get(parameter.copy_of or parameter.name)
             if found is not None:
                 known[parameter.rust or parameter.name] = merged_divisors(found, parameter.rank)
         compiled = self._session.specialised(subject, entry, kernel.rust, target, known)
-        self._keep(f"{base}.original.timed.cubin", original.data)
+        self._keep(f"{base}.original.timed.cubin", self._originals[key])
         cubin = self._session.host().assemble(compiled.bytecode, target, cancel=cancel)
         self._keep(f"{base}.translation.timed.cubin", cubin)
 

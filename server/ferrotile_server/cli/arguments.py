@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,6 +37,10 @@ class Arguments(Struct, frozen=True):
     seed: int = 0
     trust: bool = False
     verbose: bool = False
+    check: bool = False
+    module: str = "kernels"
+    record: bool = False
+    write: bool = False
 
 
 def _rungs(text: str) -> tuple[str, ...]:
@@ -57,6 +62,14 @@ def _positive(text: str) -> float:
     if not number > 0:
         raise argparse.ArgumentTypeError(f"'{text}' is not above 0")
     return number
+
+
+def _module(text: str) -> str:
+    from ferrotile.passes.naming import KEYWORDS
+
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", text) or text in KEYWORDS:
+        raise argparse.ArgumentTypeError(f"'{text}' is no name of a Rust module")
+    return text
 
 
 def _count(text: str) -> int:
@@ -140,6 +153,32 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _translation_options(bundle)
 
+    tune = commands.add_parser("tune", help="find the hints with which a kernel is fastest on a GPU, and keep them")
+    tune.add_argument("paths", nargs="+", metavar="PATH[::KERNEL]")
+    tune.add_argument("--on", dest="host", default="", metavar="HOST", help="on the GPU of this host, through `ssh`")
+    tune.add_argument(
+        "--seconds", type=_positive, default=300.0, metavar="S", help="begin no trial after this time (default 300)"
+    )
+    tune.add_argument("--write", action="store_true", help="write what wins above the kernel, as a comment")
+    tune.add_argument("--fresh", action="store_true", help="use nothing that earlier runs measured")
+    tune.add_argument("--format", choices=("text", "json"), default="text")
+    _translation_options(tune)
+
+    export = commands.add_parser("export", help="a Cargo project: kernels, safe host functions, tests")
+    export.add_argument("paths", nargs="+", metavar="PATH[::KERNEL]")
+    export.add_argument("-o", "--output", metavar="FOLDER", required=True, help="the crate's folder")
+    export.add_argument(
+        "--record",
+        action="store_true",
+        help="record inputs and outputs for the crate's GPU tests (compiles and simulates the originals)",
+    )
+    export.add_argument("--check", action="store_true", help="write nothing; exit code 1 where the Rust is out of date")
+    export.add_argument(
+        "--module", type=_module, default="kernels", metavar="NAME", help="in a crate of your own (default: kernels)"
+    )
+    export.add_argument("--format", choices=("text", "json"), default="text")
+    _translation_options(export)
+
     coverage = commands.add_parser("coverage", help="how many kernels get how far, and why not further")
     coverage.add_argument("paths", nargs="+", metavar="PATH")
     coverage.add_argument("--format", choices=("text", "json", "markdown"), default="text")
@@ -185,7 +224,7 @@ def parse(argv: Sequence[str] | None) -> Arguments:
     return Arguments(**parsed)
 
 
-_OF_PROJECTS = frozenset({"check", "translate", "verify", "run", "bundle"})
+_OF_PROJECTS = frozenset({"check", "translate", "verify", "run", "bundle", "tune", "export"})
 """Commands that a project has a say in: not the measure, which is to be the same everywhere."""
 
 

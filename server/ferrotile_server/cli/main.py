@@ -37,6 +37,14 @@ def run_command(arguments: Arguments) -> int:
             from ferrotile_server.cli import bundle
 
             return bundle.run(arguments)
+        case "tune":
+            from ferrotile_server.cli import tune
+
+            return tune.run(arguments)
+        case "export":
+            from ferrotile_server.cli import export
+
+            return export.run(arguments)
         case "coverage":
             from ferrotile_server.cli import coverage
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from ferrotile.choices import Choices
 from ferrotile.passes.accesses import Access
 from ferrotile.passes.affine import Affine
 from ferrotile.passes.uses import regions
 from ferrotile.program.ir import Block, For, Operation, Program, Statement
 from ferrotile.program.types import ViewType
+from ferrotile.translation import Options
 
 _PRODUCTS = ("mmaf", "mmaf_scaled", "mmai")
 
@@ -43,9 +45,14 @@ class TmaPolicy(Struct, frozen=True):
 
     target: str
     rounds: frozenset[int]
+    names: dict[int, str]
+    choices: Choices
 
     def allows(self, access: Access) -> bool:
-        """Whether this access may: the author's word, else the measured policy."""
+        """Whether this access may: a tuner's choice, else the author's word, else the measured policy."""
+        chosen = self.chosen(access)
+        if chosen is not None:
+            return chosen
         word = access.operation.attribute("allow_tma")
         if isinstance(word, bool):
             return word
@@ -53,11 +60,16 @@ class TmaPolicy(Struct, frozen=True):
         ahead = not access.store and round_of(access) in self.rounds
         return not (self.target == "sm_90" and slow and not ahead)
 
+    def chosen(self, access: Access) -> bool | None:
+        """What a tuner chose for the access."""
+        return self.choices.access(self.names.get(access.array, ""), access.store)
 
-def tma_policy(program: Program, accesses: Sequence[Access], target: str) -> TmaPolicy:
+
+def tma_policy(program: Program, accesses: Sequence[Access], options: Options) -> TmaPolicy:
     """The policy for one kernel."""
     loading = {round_of(a) for a in accesses if not a.store and a.view is not None and _is_matrix(a.view)}
-    return TmaPolicy(target, frozenset(product_rounds(program) & loading))
+    names = {p.value.id: p.name for p in program.parameters}
+    return TmaPolicy(options.target, frozenset(product_rounds(program) & loading), names, options.choices)
 
 
 def product_rounds(program: Program) -> frozenset[int]:

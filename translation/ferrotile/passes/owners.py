@@ -122,7 +122,7 @@ def _mapped(program: Program, signature: Signature, options: Options, plain: own
     if found is None:
         return None
     looped = bool(own[0].path)
-    tma = tma_policy(program, accesses, options.target).allows(own[0])
+    tma = tma_policy(program, accesses, options).allows(own[0])
     if options.unsafe != "never" and not (found.same and looped and tma):
         return None
     arrays = tuple(found.plan if a.value == found.plan.value else a for a in plain.arrays)

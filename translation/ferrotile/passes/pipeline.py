@@ -39,7 +39,7 @@ def run_passes(program: Program, signature: Signature, options: Options) -> Plan
     if safe:
         earlier = earlier_values(program, signature)
         program, whole, copies, extra = earlier.program, earlier.signature, earlier.copies, earlier.hypotheses
-    rows = not rows_by_pointer(options.target)
+    rows = not rows_by_pointer(options.target) if options.choices.rows is None else options.choices.rows
     program, facts = lift_views(resolve_slices(contract(program)), whole, safe, rows)
     if safe:
         program = without_assumptions(program)

@@ -57,7 +57,7 @@ class Memory:
         self.defined = body.values.defined
         self.access = dict(body.values.accesses)
         self.products = product_rounds(self.plan.program)
-        self.tma = tma_policy(self.plan.program, tuple(self.access.values()), self.plan.options.target)
+        self.tma = tma_policy(self.plan.program, tuple(self.access.values()), self.plan.options)
         self.views: dict[_Key, str] = body.journal.dict()
         self._stores: dict[tuple[int, tuple[int, ...]], str] = body.journal.dict()
         self._extents: dict[tuple[int, int], str] = body.journal.dict()
@@ -193,7 +193,7 @@ class Memory:
         access = self.access[id(operation)]
         tma = self.tma.allows(access)
         line = operation.opcode == "load_view" and tile_type(operation.result).rank == 1
-        if line and not self.loads.checked(operation):
+        if line and not self.loads.checked(operation) and self.tma.chosen(access) is None:
             tma = operation.attribute("allow_tma") is True
         return safety.Access(tma, latency if isinstance(latency, int) else None)
 
