@@ -17,8 +17,8 @@ TIMEOUT_S = 120.0
 CAPABILITIES: dict[str, Json] = {
     "general": {"positionEncodings": ["utf-16"]},
     "window": {"workDoneProgress": True},
-    "workspace": {"configuration": True, "workspaceFolders": True, "textDocumentContent": {}},
 }
+WORKSPACE_CAPABILITIES: dict[str, Json] = {"configuration": True, "workspaceFolders": True, "textDocumentContent": {}}
 TEXT_CAPABILITIES: dict[str, Json] = {
     "publishDiagnostics": {"versionSupport": True},
     "synchronization": {},
@@ -50,11 +50,13 @@ class Client:
         self._results: dict[int, Json] = {}
         self.published: list[tuple[float, str, int | None, int]] = []
         text = TEXT_CAPABILITIES | ({"diagnostic": {}} if pull else {})
+        # As the editors that ask for diagnostics: without it ferrotile would tell them as well.
+        work = WORKSPACE_CAPABILITIES | ({"diagnostics": {"refreshSupport": True}} if pull else {})
         params: Json = {
             "processId": os.getpid(),
             "rootUri": root.as_uri(),
             "workspaceFolders": [{"uri": root.as_uri(), "name": root.name}],
-            "capabilities": CAPABILITIES | {"textDocument": text},
+            "capabilities": CAPABILITIES | {"textDocument": text, "workspace": work},
         }
         self.offers = self.request("initialize", params)
         self.ready = time.perf_counter()

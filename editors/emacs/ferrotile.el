@@ -9,7 +9,7 @@
 ;;; Commentary:
 
 ;; M-x ferrotile starts the server for this buffer.  Then there are M-x ferrotile-verify,
-;; ferrotile-preview, ferrotile-translate and ferrotile-cancel, beside all that eglot has.
+;; ferrotile-run, ferrotile-preview, ferrotile-translate and ferrotile-cancel, beside all that eglot has.
 ;;
 ;; Eglot has one server for a buffer, so `ferrotile' takes the place of another Python server in
 ;; its project; M-x eglot-shutdown ends it.
@@ -30,7 +30,8 @@
   :risky t)
 
 (defcustom ferrotile-trusted nil
-  "Folders whose kernels `ferrotile-verify' may run.  Nothing else is ever run."
+  "Folders whose kernels `ferrotile-verify' and `ferrotile-run' may run.
+Nothing else is ever run."
   :type '(repeat directory)
   :risky t)
 
@@ -125,12 +126,23 @@ It follows what is typed."
   "Verify the kernel at point, or all kernels of the file.
 The verdict stays as a diagnostic at the kernel's name."
   (interactive)
+  (ferrotile--start :ferrotile/verify "Verifying"))
+
+(defun ferrotile-run ()
+  "Run the kernel at point and its translation on the same inputs.
+On the GPU if there is one, else in the simulator; not at a kernel,
+all kernels of the file."
+  (interactive)
+  (ferrotile--start :ferrotile/run "Running"))
+
+(defun ferrotile--start (method doing)
+  "Ask for METHOD, and say DOING meanwhile."
   (let* ((server (ferrotile--server)) (root (ferrotile--root server)) (kernel (ferrotile--kernel server)))
     (unless (ferrotile--trusted-p root)
       (user-error "%s is not in `ferrotile-trusted', so its kernels are not run" root))
-    (message "Verifying %s..." (or kernel (buffer-name)))
+    (message "%s %s..." doing (or kernel (buffer-name)))
     (jsonrpc-async-request
-     server :ferrotile/verify
+     server method
      (append (list :uri (plist-get (ferrotile--place) :uri) :workDoneToken ferrotile--token)
              (and kernel (list :kernel kernel)))
      :timeout 3600

@@ -4,27 +4,34 @@ scalars that say how often something is done."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from ferrotile.signatures.model import ArrayArgument, Signature
 from msgspec import Struct
 
+from ferrotile_runner.comparisons import constant_of, turns_of
 from ferrotile_runner.parameter_words import Role, python_words
 from ferrotile_runner.tileir.interpreter.origins import origins
-from ferrotile_runner.tileir.model import Entry, Operation, TileType, walk
+from ferrotile_runner.tileir.model import Entry, Operation, walk
 
 MOST = 12
 """Numbers of a kernel that are kept."""
 
 
 class Hints(Struct, frozen=True):
-    """`integers`, `floats`: constants, the first ones first. `counting`: scalars that a loop's bounds or exits depend
-    on. `in_turn`: blocks run one after the other."""
+    """`integers`, `floats`: constants, the first ones first. `turns`: of scalars that are compared with constants the
+    numbers at which these comparisons turn. `counting`: scalars that a loop's bounds or exits depend
+    on; `ending`: those of them that are nothing but where loops end that go up. `in_turn`: blocks run one after the
+    other. `loops`: there are any."""
 
     integers: tuple[int, ...] = ()
     floats: tuple[float, ...] = ()
     counting: frozenset[str] = frozenset()
     in_turn: bool = False
+    ending: frozenset[str] = frozenset()
+    loops: bool = False
+    turns: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 
 
 def hints_of(entry: Entry, signature: Signature) -> Hints:
@@ -32,29 +39,34 @@ def hints_of(entry: Entry, signature: Signature) -> Hints:
     integers: dict[int, None] = {}
     floats: dict[float, None] = {}
     for operation in walk(entry.body):
-        number = _constant(operation) if operation.name == "constant" else None
+        number = constant_of(operation) if operation.name == "constant" else None
         if isinstance(number, int):
             integers[number] = None
         elif number is not None and math.isfinite(number):
             floats[number] = None
     found = origins(entry)
     kept = tuple(n for n in integers if abs(n) < 1 << 31)[:MOST], tuple(floats)[:MOST]
-    return Hints(*kept, _counting(entry, signature), found.in_turn)
+    ending, counting = _ending(entry, signature), _counting(entry, signature)
+    turns = turns_of(entry, signature)
+    return Hints(*kept, counting, found.in_turn, ending & counting, has_loops(entry), turns)
 
 
-def _constant(operation: Operation) -> int | float | None:
-    kind, text = operation.results[0].type, operation.word("value")
-    if not isinstance(kind, TileType) or not isinstance(kind.element, str) or kind.element == "i1":
-        return None
-    try:
-        return int(text, 0) if kind.element.startswith("i") else float(text)
-    except ValueError:  # a list, or bits
-        return None
+def _ending(entry: Entry, signature: Signature) -> frozenset[str]:
+    """Scalars that are the ends of loops in steps of a positive constant from something else, and no condition."""
+    made = {result.number: operation for operation in walk(entry.body) for result in operation.results}
+    uppers: set[int] = set()
+    for operation in walk(entry.body):
+        step = made.get(operation.one("step").number) if operation.name == "for" else None
+        if step is not None and step.name == "constant" and (constant_of(step) or 0) > 0:
+            uppers.add(operation.one("upper").number)
+    otherwise = _counting(entry, signature, frozenset(uppers))
+    words = zip(entry.parameters, python_words(signature), strict=False)
+    return frozenset(w.argument for v, w in words if w.role is Role.SCALAR and v.number in uppers) - otherwise
 
 
-def _counting(entry: Entry, signature: Signature) -> frozenset[str]:
+def _counting(entry: Entry, signature: Signature, but: frozenset[int] = frozenset()) -> frozenset[str]:
     """By following values to what they are computed from; what a loop carries is taken for computed from all that it
-    starts from and passes on."""
+    starts from and passes on. `but`: values that may be the ends of loops."""
     made: dict[int, set[int]] = {}
     ends: set[int] = set()
     for operation, conditions in _within(entry):
@@ -66,7 +78,7 @@ def _counting(entry: Entry, signature: Signature) -> frozenset[str]:
         for result in operation.results:
             made.setdefault(result.number, set()).update(sources)
         if operation.name == "for":
-            ends |= {operation.one(role).number for role in ("lower", "upper", "step")}
+            ends |= {operation.one(role).number for role in ("lower", "upper", "step")} - but
         if operation.name in ("break", "continue", "return"):
             ends |= conditions
     seen: set[int] = set()

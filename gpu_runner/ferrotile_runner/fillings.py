@@ -106,6 +106,15 @@ def wide(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: 
     return _float(rng.standard_normal(shape) * 2.0 ** rng.uniform(-reach, reach), numpy)
 
 
+def far(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """As `wide`, with integers among which every index of any array may be."""
+    values = wide(rng, shape, dtype, below)
+    if dtype.kind is Kind.BOOL or not dtype.is_integer:
+        return values
+    whole = rng.integers(0, max(1, min(below, 1 << (dtype.bits - 1))), shape).astype(values.dtype)
+    return np.where(rng.random(shape) < 0.5, whole, values)
+
+
 def wild(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
     """Numbers of every size that the type has and of both signs, integers among them: no indices."""
     if dtype.kind is Kind.BOOL or not dtype.is_integer:
@@ -153,6 +162,29 @@ def ends(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: 
     return _float(np.where(rng.random(shape) < 0.25, halves, exponents), numpy)
 
 
+def placed(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Each element the number of its place, as far as indices go: so what is found at an index is that index."""
+    numpy = numpy_dtype(dtype)
+    if dtype.kind is Kind.BOOL:
+        return ordinary(rng, shape, dtype, below)
+    places = np.arange(math.prod(shape)).reshape(shape)
+    most = min(below, 1 << (dtype.bits - 1)) if dtype.is_integer else MANY_PLACES
+    return (places % max(1, most)).astype(numpy) if dtype.is_integer else _float(places % most, numpy)
+
+
+def around(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """Indices of all elements but the first, and as many negative numbers, the first among them; floats as `ordinary`.
+    What is done where an index is missing, and 0 stands for it, shows in the first element."""
+    values = ordinary(rng, shape, dtype, below)
+    if not dtype.is_integer:
+        return values
+    most = max(2, min(below, 1 << (dtype.bits - 1)))
+    places = rng.integers(1, most, shape)
+    signs = np.where(rng.random(shape) < 0.5, -1, 1)
+    signs.reshape(-1)[:1] = -1
+    return np.asarray(places * signs if dtype.kind is Kind.SIGNED else places).astype(values.dtype)
+
+
 def positive(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
     """As `wild` without negative numbers, integers at least 2: none is what a sum, product or extreme of none is."""
     values = wild(rng, shape, dtype, below)
@@ -184,6 +216,39 @@ def equal(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below:
     return np.zeros(shape, np.float32).astype(numpy_dtype(dtype))
 
 
+def largest(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """The largest finite numbers: they show from what a minimum starts, and how what is too large is rounded. A row of
+    floats is NaN."""
+    return _extreme(rng, shape, dtype, lowest=False)
+
+
+def lowest(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
+    """The lowest finite numbers. A column of floats is NaN."""
+    return _extreme(rng, shape, dtype, lowest=True)
+
+
+def _extreme(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, lowest: bool) -> Array:
+    values: Array = np.zeros(shape, numpy_dtype(dtype))
+    near = rng.integers(0, 3, shape)
+    near.reshape(-1)[:1] = 0
+    if dtype.kind is Kind.BOOL:
+        values[...] = not lowest
+    elif dtype.is_integer:
+        bits = dtype.bits - (dtype.kind is Kind.SIGNED)
+        least = -(1 << bits) if dtype.kind is Kind.SIGNED else 0
+        ends = [least, least + 1, least + 2] if lowest else [(1 << bits) - 1, (1 << bits) - 2, (1 << bits) - 3]
+        values[...] = np.array(ends, values.dtype)[near]
+    else:
+        has = limits(values.dtype)
+        values[...] = _float(np.array([1.0, 0.5, 0.25])[near] * (has.lowest if lowest else has.largest), values.dtype)
+        axis = len(shape) - 1 if lowest else 0
+        if len(shape) > 1 and shape[axis] > 2:  # what is reduced along the other axis is NaN alone
+            values[(slice(None),) * axis + (slice(1, 2),)] = np.nan
+    return values
+
+
+MANY_PLACES = 251
+"""Whole numbers that are written into arrays of floats."""
 _HALVES = np.array([3, 4, 8, 11])
 """One bit of fraction more than f8e5m2, f8e4m3fn, bf16 and f16 have."""
 

@@ -8,14 +8,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
+from ferrotile.signatures.model import ArrayArgument, ScalarArgument, Signature
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ferrotile_runner.entry_hints import Hints, has_indices
 from ferrotile_runner.fillings import ends, sown
 from ferrotile_runner.launch_facts import Facts, facts_of
-from ferrotile_runner.launch_values import AGAIN, HARD, ORDINARY, TENTATIVE, WIDE, Plan, about, scalar
+from ferrotile_runner.launch_values import (
+    AGAIN,
+    FAR,
+    FIRST,
+    HARD,
+    ORDINARY,
+    TENTATIVE,
+    UNIFORM,
+    WIDE,
+    Plan,
+    about,
+    scalar,
+    turning,
+)
 from ferrotile_runner.sizes import Shape, free_axes, grid_for, is_claimed, larger, shapes_of, sizes_for, unlike
 from ferrotile_runner.tileir.interpreter.elements import Array
 
@@ -115,18 +128,25 @@ def cases(
     if rows and not facts.contiguous:
         fewer = sizes_for(signature, facts, tiles, _SHAPES[2][1]) if _most(signature, sizes) > PLENTY else sizes
         yield from made("strided arrays", fewer, Plan(WIDE if has_indices(signature) else ORDINARY, True, seed + 2))
+        past = tuple(sorted({extent + 1 for extent in fewer.values()}))
+        if has_indices(signature):
+            beyond = Plan(replace(ORDINARY, integers=past), True, seed + 5, beyond=True)
+            yield from made("strided arrays, numbers beyond", fewer, beyond, tentative=True)
     elif not rows:
         blocks = FEW_BLOCKS if hints.in_turn else BLOCKS
         many = sizes_for(signature, facts, tiles, lambda tile: max(min(MANY, blocks * tile + 3), tile + 1))
-        yield from made("many elements", many, Plan(WIDE, False, seed + 2))
+        values = FAR if has_indices(signature) and not hints.loops else WIDE
+        yield from made("many elements", many, Plan(values, False, seed + 2))
     if free and (grid is None or signature.grid is not None):
         loose = [name for name in free if name not in facts.at_most and name not in facts.multiple_of]
         roomy = sizes_for(signature, facts, tiles, _SHAPES[2][1]) | dict.fromkeys(loose, MANY)
-        loosely = Plan(ORDINARY, False, seed + 2, beyond=True)
-        yield from made("free axes of many elements", roomy, loosely, tentative=True)
+        values = FAR if has_indices(signature) and not hints.loops else ORDINARY
+        plan = Plan(values, False, seed + 2, beyond=True)
+        yield from made("free axes of many elements", roomy, plan, tentative=True)
         for number in [n for n in dict.fromkeys(hints.integers) if 0 < n <= FREE][:SEVERAL]:
             tight = sizes_for(signature, facts, tiles, _SHAPES[0][1]) | dict.fromkeys(loose, number)
-            yield from made(f"free axes of {number}", tight, loosely, tentative=True)
+            plan = Plan(ORDINARY, rows and not facts.contiguous, seed + 2, beyond=True)
+            yield from made(f"free axes of {number}", tight, plan, tentative=True)
     few = [some for some in seen.values() if _most(signature, some) >= FEW]
     least = min(few, key=lambda some: _most(signature, some), default=sizes)
     if not rows and _most(signature, least) < SMALL and not hints.in_turn:
@@ -135,10 +155,15 @@ def cases(
     further = TENTATIVE + AGAIN if scalars or _most(signature, least) < SMALL else TENTATIVE
     if any(a.dtype.is_integer for a in scalars) or (scalars and len(hints.floats) > 1):
         further += tuple((f"scalars about {n}", about(hints, least, n)) for n in range(len(scalars) + SWEEPS))
-    for number, (name, values) in enumerate(further, 3):
-        plan = Plan(values, False, seed + number, large, hints.counting, constants=_numbers(hints))
-        few_blocks = values.fill is ends and number > len(TENTATIVE) + 2
+    for number, (name, values) in enumerate(further + turning(hints), 3):
+        said = Plan(values, False, seed + number, large, hints.counting, constants=_numbers(hints))
+        plan = replace(said, ending=hints.ending, turns=hints.turns)
+        few_blocks = values.fill in FIRST or (values.fill is ends and number > len(TENTATIVE) + 2)
         yield from made(name, next(iter(seen.values())) if few_blocks else least, plan, tentative=True)
+    whole = sizes_for(signature, facts, tiles, lambda tile: tile)
+    for number, (name, values) in enumerate(UNIFORM, 30):
+        if _most(signature, whole) <= PLENTY:
+            yield from made(name, whole, Plan(values, False, seed + number, large, hints.counting), tentative=True)
     single = sizes_for(signature, facts, tiles, lambda tile: 1)
     for number, (backwards, beyond) in enumerate(((False, False), (True, True), (False, True)), 40):
         other = unlike(signature, facts, least, backwards)
@@ -194,28 +219,28 @@ def _case(
     below = max(extents, default=1) + 2 if plan.beyond else min(extents, default=1)
     arrays: dict[str, Array] = {}
     scalars: dict[str, int | float | bool] = {}
-    place = 0
+    for place, word in enumerate(a for a in signature.arguments if isinstance(a, ScalarArgument)):
+        same = word.name if word.extent is None else word.extent
+        scalars[word.name] = sizes[same] if same in sizes else scalar(word, place, plan)
+    # As often among the elements as the constants are together: a comparison with a scalar is to hold for some.
+    own = list(scalars.values()) * max(1, len(plan.constants) // max(len(scalars), 1))
+    picks = (*plan.constants, *own) if plan.constants else ()
     for argument in signature.arguments:
-        rng = np.random.default_rng([plan.seed, zlib.crc32(argument.name.encode())])
-        match argument:
-            case ArrayArgument(name=key, dtype=dtype):
-                values = sown(rng, plan.values.fill(rng, shapes[key], dtype, below), dtype, plan.constants, 0.1)
-                arrays[key] = _strided(values, len(arrays)) if plan.strided else values
-            case ScalarArgument(name=key, extent=extent):
-                same = key if extent is None else extent
-                scalars[key] = sizes[same] if same in sizes else scalar(argument, place, plan)
-                place += 1
-            case ConstantArgument():
-                pass
+        if isinstance(argument, ArrayArgument):
+            rng = np.random.default_rng([plan.seed, zlib.crc32(argument.name.encode())])
+            filled = plan.values.fill(rng, shapes[argument.name], argument.dtype, below)
+            values = sown(rng, filled, argument.dtype, picks, 0.1)
+            arrays[argument.name] = _strided(values, len(arrays)) if plan.strided else values
     against = "extents >= 1" if 0 in sizes.values() else ""
     return Case(name, dict(sizes), arrays, scalars, grid, against, plan=plan)
 
 
 def _strided(values: Array, place: int) -> Array:
-    """The same elements with gaps after every row, in each array another."""
+    """The same elements with gaps after every row, in each array another; more of them in the gaps, where nothing may
+    be written."""
     if values.ndim < 2:
         return values
-    room = np.zeros((*values.shape[:-1], values.shape[-1] + 8 * (1 + place % 4)), values.dtype)
+    room = np.array(np.resize(values, (*values.shape[:-1], values.shape[-1] + 8 * (1 + place % 4))))
     room[..., : values.shape[-1]] = values
     return room[..., : values.shape[-1]]
 

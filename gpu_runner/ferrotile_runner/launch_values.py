@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 from ferrotile.program.dtypes import DType, Kind
@@ -14,12 +15,17 @@ from msgspec import Struct
 from ferrotile_runner.entry_hints import Hints
 from ferrotile_runner.fillings import (
     Fill,
+    around,
     ends,
     equal,
+    far,
     hard,
+    largest,
+    lowest,
     negative,
     numpy_dtype,
     ordinary,
+    placed,
     positive,
     roots,
     special,
@@ -40,12 +46,17 @@ class Values(Struct, frozen=True):
     large: tuple[int, ...] = ()
     floats: tuple[float, ...] = ()
     booleans: tuple[bool, ...] = (True,)
+    least: bool = False
+    """Scalars where loops end are the least integer of their type: there are no rounds."""
+    turn: int = -1
+    """Scalars that are compared with constants are the how-manieth of those, or next to it."""
 
 
 class Plan(Struct, frozen=True):
     """How the arrays of a case are made: from which values, with gaps after every row or none. `large`: whether
-    integers may be; `counting`: those that may not. `beyond`: indices may lie outside of some arrays. `constants`:
-    numbers that are among the elements."""
+    integers may be; `counting`: those that may not, `ending`: of these those that may be large negative numbers.
+    `beyond`: indices may lie outside of some arrays. `constants`: numbers that are among the elements, as the scalars
+    then are. `turns`: what scalars are compared with."""
 
     values: Values
     strided: bool
@@ -54,12 +65,16 @@ class Plan(Struct, frozen=True):
     counting: frozenset[str] = frozenset()
     beyond: bool = False
     constants: tuple[float, ...] = ()
+    ending: frozenset[str] = frozenset()
+    turns: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 
 
 ORDINARY = Values(ordinary)
 HARD = Values(hard, floats=(0.0, -2.5, 1e-30), booleans=(False, True))
 """Floats are finite, so that not every result is NaN."""
 WIDE = Values(wide, floats=(3e5, -7e-3, 41.0))
+FAR = Values(far, floats=(3e5, -7e-3, 41.0))
+"""As `WIDE`, with indices of all elements, where no loop may end at them."""
 TENTATIVE: tuple[tuple[str, Values], ...] = (
     ("tiny values", Values(tiny, (0, 2, 1), (0, -2, 200), (0.3, -0.7, 2e-38), (False, True))),
     ("special values and ties", Values(special, (-3, 0, 5), (-3, 0, 5), (-1.5, 0.0, 2.5, -0.0), (False,))),
@@ -80,12 +95,21 @@ AGAIN: tuple[tuple[str, Values], ...] = (
         "positive numbers",
         Values(positive, (2, 29, 1), (46870121, 1717986919, 255), (-0.1, 65519.0, 1e-3), (False, True)),
     ),
-    ("negative numbers", Values(negative, (3, 0, 8), (-46870122, -7, 255), (0.7, -2e-6), (True,))),
+    ("negative numbers", Values(negative, (3, 0, 8), (-46870122, -7, 255), (0.7, -2e-6), (True,), least=True)),
+    ("numbers around 0", Values(around, (-1, 4, 2), (-1, 4, 2), (6.5, -12.0), (False, True))),
+    ("places in order", Values(placed, (3, 1, 2), (3, 1, 2), (3.0, 1.5), (True, False))),
     ("equal numbers", Values(equal, (0, 0, 1), (0, 0, -1), (0.0, 1.0), (False,))),
     ("special values once more", Values(special, (2, 7, 1), (-2, 7, 1), (0.25, -3.5), (False, True))),
     ("powers again", Values(ends, (1, 5, 0), (2049, 1, 0), (1.0, math.nan, 0.1), (False,))),
 )
 """The same with other numbers, where arrays are so small, or scalars so many, that every value is an accident."""
+FIRST = (around, placed)
+"""What fills the smallest launch: there is a tail, and no second block does once more what a first one has done."""
+UNIFORM: tuple[tuple[str, Values], ...] = (
+    ("the largest numbers", Values(largest, (1, 2, 3), (1, 2, 3), (1.0, 0.5), (True,))),
+    ("the lowest numbers", Values(lowest, (2, 1, 3), (2, 1, 3), (1.0, 2.0), (True,))),
+)
+"""Launches of whole tiles, so that no padding is among the elements."""
 _FILLS = (ordinary, special, tiny)
 
 
@@ -100,12 +124,31 @@ def about(hints: Hints, extents: Mapping[str, int], number: int) -> Values:
     return Values(_FILLS[number % len(_FILLS)], integers, integers, chosen, (number % 2 == 0, number % 3 == 0))
 
 
+_BESIDE = (0, 1, -1)
+
+
+def turning(hints: Hints) -> tuple[tuple[str, Values], ...]:
+    """Launches with scalars about the numbers that they are compared with."""
+    numbers = max((len(turns) for turns in hints.turns.values()), default=0)
+    fills = (_FILLS[number % len(_FILLS)] for number in range(len(_BESIDE) * numbers))
+    return tuple(
+        (f"scalars that conditions turn at {number}", Values(fill, (2, 1), (2, 1), (0.5, 1.5), turn=number))
+        for number, fill in enumerate(fills)
+    )
+
+
 def scalar(argument: ScalarArgument, place: int, plan: Plan) -> int | float | bool:
     """The value of the place-th scalar."""
     values, dtype = plan.values, argument.dtype
+    turns = plan.turns.get(argument.name, ()) if values.turn >= 0 else ()
+    if turns and dtype.kind is not Kind.BOOL:
+        number = turns[values.turn // len(_BESIDE) % len(turns)] + _BESIDE[values.turn % len(_BESIDE)]
+        return _fitting(round(number), dtype, True) if dtype.is_integer else number
     if dtype.kind is Kind.BOOL:
         return values.booleans[place % len(values.booleans)]
     if dtype.is_integer:
+        if values.least and argument.name in plan.ending and dtype.kind is Kind.SIGNED:
+            return -(1 << (dtype.bits - 1))
         large = plan.large and argument.name not in plan.counting
         chosen = values.large if large and values.large else values.integers
         if not chosen:
@@ -116,7 +159,8 @@ def scalar(argument: ScalarArgument, place: int, plan: Plan) -> int | float | bo
         rng = np.random.default_rng([plan.seed, zlib.crc32(argument.name.encode())])
         return float(np.float32(rng.uniform(0.05, 0.95)))
     number = values.floats[place % len(values.floats)]
-    return number if not math.isfinite(number) else min(number, limits(numpy_dtype(dtype)).largest / 7)
+    most = limits(numpy_dtype(dtype)).largest / 7
+    return number if not math.isfinite(number) else max(-most, min(number, most))
 
 
 def _fitting(number: int, dtype: DType, wraps: bool) -> int:

@@ -28,7 +28,11 @@ def _word(word: ParameterWord, case: Case) -> Word:
             # Seen whole: the storage behind a strided array begins where the array does.
             whole = array if array.flags.c_contiguous or not isinstance(array.base, np.ndarray) else array.base
             name, blank = word.argument, word.argument in case.blank
-            return Storage(f"{name} before", whole.copy(), blank) if word.copy else Storage(name, whole, blank)
+            # No gap is behind the last row: there may be nothing at all.
+            size = 1 + sum(s * (e - 1) for s, e in zip(strides, array.shape, strict=True)) if array.size else 0
+            if word.copy:
+                return Storage(f"{name} before", whole.copy(), blank, size)
+            return Storage(name, whole, blank, size)
         case Role.EXTENT:
             return merged(array.shape, word.rank)[word.axis]
         case Role.STRIDE:

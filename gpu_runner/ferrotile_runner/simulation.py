@@ -32,9 +32,10 @@ from ferrotile_runner.determined import (
 )
 from ferrotile_runner.entry_arrays import tile_extents, updated_names
 from ferrotile_runner.entry_hints import hints_of
-from ferrotile_runner.fillings import ends, ordinary
+from ferrotile_runner.fillings import ends, ordinary, placed
 from ferrotile_runner.fitting import Fitter
 from ferrotile_runner.inputs import Case, cases, describe
+from ferrotile_runner.launch_clock import MORE_SECONDS, Clock, is_endless
 from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.launch_grid import rust_grid
 from ferrotile_runner.launch_words import words_of
@@ -54,9 +55,6 @@ from ferrotile_runner.tileir.interpreter.elements import Array, is_float
 from ferrotile_runner.tileir.interpreter.prepared import Prepared
 from ferrotile_runner.tileir.model import Entry, walk
 from ferrotile_runner.workers.array_verdict import TERMS
-
-LEAST_SECONDS = 1.0
-"""What a tentative launch may take."""
 
 FAILURES = (FindingKind.ASSERT, FindingKind.OUTSIDE, FindingKind.LOOP, FindingKind.ASSUME)
 """What a translation must not do where the original does not: `LOOP` is a step that is not positive."""
@@ -105,31 +103,6 @@ class _Differs(Exception):
         self.text_line, self.values = text_line, values
 
 
-class _Clock(Struct):
-    """When a launch must have ended, and all of them."""
-
-    started: float
-    deadline: float
-    launch: float
-
-    @classmethod
-    def of(cls, seconds: float) -> _Clock:
-        now = time.monotonic()
-        return cls(now, now + seconds, now + seconds)
-
-    def next(self, tentative: bool) -> None:
-        """A tentative launch, whose values may be the ends of loops, takes no longer than all before it."""
-        now = time.monotonic()
-        self.launch = min(self.deadline, now + max(now - self.started, LEAST_SECONDS)) if tentative else self.deadline
-
-    def left(self) -> float:
-        return self.launch - time.monotonic()
-
-    @property
-    def over(self) -> bool:
-        return time.monotonic() >= self.deadline
-
-
 class _Sides(Struct, frozen=True):
     """Both entries under one signature, and what comparing them has shown so far."""
 
@@ -137,7 +110,7 @@ class _Sides(Struct, frozen=True):
     translation: Entry
     signature: Signature
     rust: RustEntry
-    clock: _Clock
+    clock: Clock
     execute: Execute
     summed: frozenset[str]
     """Arrays that atomics of the original may update."""
@@ -147,6 +120,8 @@ class _Sides(Struct, frozen=True):
     orderings: tuple[Ordering, ...] = ()
     notes: dict[str, None] = field(default_factory=dict)
     noticed: dict[tuple[str, FindingKind, int], Noticed] = field(default_factory=dict)
+    took: dict[str, float] = field(default_factory=dict)
+    """Seconds of the processor that the original took, by the launch's name."""
 
     def notice(self, side: str, kind: FindingKind, text: str, text_line: int) -> None:
         """Keeps the first of a kind at an operation."""
@@ -156,8 +131,10 @@ class _Sides(Struct, frozen=True):
         self.notice("original", FindingKind.OUTSIDE, text, text_line)
 
     def original_on(self, case: Case) -> RunResult:
-        words = words_of(python_words(self.signature), case)
-        return self.run(self.original, words, case.grid, 1, Order.FORWARD)
+        words, started = words_of(python_words(self.signature), case), time.process_time()
+        found = self.run(self.original, words, case.grid, 1, Order.FORWARD)
+        self.took[case.name] = time.process_time() - started
+        return found
 
     def depth(self, case: Case) -> int | None:
         """None where bits must be equal, else how many values a result may sum in another order."""
@@ -197,7 +174,7 @@ def simulate(
     sum_alike = orders(original, "scan", "mmaf") == orders(translation, "scan", "mmaf")
     sums = any(operation.word("mode") == "addf" for operation in walk(original.body))
     summed = updated_names(original, signature) if sums else frozenset[str]()
-    clock, ways = _Clock.of(seconds), orderings(original, translation)
+    clock, ways = Clock.of(seconds), orderings(original, translation)
     run = execute or Prepared()
     sides = _Sides(original, translation, signature, rust, clock, run, summed, reduce_alike, sum_alike, ways)
     ordered = 0
@@ -297,7 +274,7 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
     more: list[RunResult] = []
     for seed, order in ((3, Order.FORWARD), (4, Order.REVERSED)):
         try:
-            result = sides.run(sides.translation, words, grid, seed, order)
+            result = _ended(sides, case, words, grid, seed, order)
         except UndefinedBehaviour as error:
             raise _Differs(f"the translation leaves its array, {error}", error.text_line) from error
         failed = _failures(result, *failures)
@@ -338,6 +315,24 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
     return exact
 
 
+def _ended(
+    sides: _Sides, case: Case, words: Sequence[Word], grid: tuple[int, int, int], seed: int, order: Order
+) -> RunResult:
+    """What the translation does; a tentative launch that is out of time is given as much as shows that it has no end,
+    on a busy machine too."""
+    for most in (sides.clock.left(), *(MORE_SECONDS if case.tentative else ())):
+        started = time.process_time()
+        try:
+            return sides.execute(sides.translation, words, grid, seed=seed, order=order, seconds=most)
+        except OutOfTime:
+            if not case.tentative or sides.clock.over:
+                raise
+            spent = time.process_time() - started
+            if is_endless(spent, sides.took.get(case.name, 0.0)):
+                raise _Differs(f"the translation comes to no end: it was stopped after {spent:.1f} s") from None
+    raise OutOfTime("the time limit was reached")
+
+
 SOME = 5
 """Launches that are made in other orders of accesses too, besides those with indices that differ."""
 ORDERED_ELEMENTS = 1 << 12
@@ -348,7 +343,7 @@ ORDERED_SECONDS = 2.0
 def _shows_order(sides: _Sides, case: Case, done: int) -> bool:
     if not sides.orderings or case.against or case.plan is None:
         return False
-    if done >= SOME and case.plan.values.fill is not ends:
+    if done >= SOME and case.plan.values.fill not in (ends, placed):
         return False
     elements = sum(array.size for array in case.arrays.values())
     few = elements <= ORDERED_ELEMENTS or (case.plan.values.fill is ordinary and elements <= 8 * ORDERED_ELEMENTS)

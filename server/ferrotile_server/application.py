@@ -6,6 +6,7 @@ for trust."""
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -23,7 +24,7 @@ from msgspec.structs import replace
 from ferrotile_server.verdicts import DEFAULT_RUNGS, RungOutcome, Verdict
 
 if TYPE_CHECKING:
-    from ferrotile.relocate import Cache
+    from ferrotile.cache import Cache
     from ferrotile.signatures.workspace import Workspace
     from ferrotile.syntax.module import FunctionSource, Module
     from ferrotile_runner.report import KernelReport, RungResult
@@ -64,6 +65,9 @@ Progress = Callable[[str], None]
 Verifier = Callable[["Analysis", Sequence[KernelTranslation], Sequence[str], Progress, Event], "Iterable[KernelReport]"]
 """Climbs the named rungs with kernels of one analysed document; gives each report as soon as it is known."""
 
+KEPT_VERDICTS = 5
+"""So many verdicts about a kernel are remembered, the last one included."""
+MOST_HISTORIES = 2000
 KEPT_REPORTS = 256
 """After so many reports, what compilers made of earlier texts is dropped."""
 
@@ -157,6 +161,7 @@ class Application:
         self._lock = Lock()
         self._starting = Lock()
         self._verdicts: dict[tuple[str, str], Verdict] = {}
+        self._history: dict[tuple[str, str], tuple[Verdict, ...]] = {}
 
     def alike(self) -> Application:
         """One with the same translator and options, and caches of its own."""
@@ -195,7 +200,7 @@ class Application:
     ) -> DocumentTranslation:
         if self._translator is not None:
             return self._translator(document, options)
-        from ferrotile.relocate import Cache
+        from ferrotile.cache import Cache
         from ferrotile.translate import translate_document
 
         cache = self._caches.setdefault(uri, Cache())
@@ -256,9 +261,17 @@ class Application:
             for d in report.diagnostics
             if d not in known
         }
-        verdict = Verdict(name, analysis.digest(name), outcomes, tuple(found))
-        self._verdicts[uri, name] = verdict
+        made = Verdict(name, analysis.digest(name), outcomes, tuple(found), time.time())
+        key = (uri, name)
+        verdict = self._verdicts[key] = made.after(self._verdicts.get(key))
+        self._history[key] = (verdict, *self._history.pop(key, ()))[:KEPT_VERDICTS]
+        if len(self._history) > MOST_HISTORIES:
+            del self._history[next(iter(self._history))]
         return verdict
+
+    def history(self, uri: str, name: str) -> tuple[Verdict, ...]:
+        """The last verdicts about a kernel, the newest first, also from before its file was closed."""
+        return self._history.get((uri, name), ())
 
     def verdict(self, uri: str, analysis: Analysis, name: str) -> tuple[Verdict, bool] | None:
         """The last verdict about a kernel, and whether it still holds for this text (False: stale)."""
@@ -269,9 +282,13 @@ class Application:
         """Stop the compilers, if any were started; they start anew when needed."""
         self._close()
 
+    def release(self, uri: str) -> None:
+        """Drop the translations of a file that is not open."""
+        self._caches.pop(uri, None)
+
     def forget(self, uri: str) -> None:
         """Drop the verdicts and translations of a closed file."""
-        self._caches.pop(uri, None)
+        self.release(uri)
         for key in [k for k in self._verdicts if k[0] == uri]:
             self._verdicts.pop(key, None)
 
@@ -279,7 +296,7 @@ class Application:
 def _outcome(rung: str, result: RungResult) -> RungOutcome:
     shown = result.difference
     values = ("", "") if shown is None else (shown.expected, shown.actual)
-    return RungOutcome(rung, result.status, result.detail, result.ms, *values)
+    return RungOutcome(rung, result.status, result.detail, result.ms, *values, ratio=result.time_ratio)
 
 
 def _one_line(text: str) -> str:

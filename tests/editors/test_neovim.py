@@ -71,7 +71,7 @@ def test_with_the_plugin(nvim: Path, tmp_path: Path) -> None:
     assert diagnostics(seen["refused"]) == REFUSED
     assert seen["refused lens"] == "not translated: FT302"
     assert seen["quiet"] == [], "an example without a fault shows a diagnostic"
-    assert set(str(seen["lens"]).split(" | ")) == {"Verify", "Preview Rust"}
+    assert set(str(seen["lens"]).split(" | ")) == {"Verify", "Run", "Preview Rust"}
     hints = {(h["line"], h["text"].strip()) for h in seen["hints"]}  # type: ignore[attr-defined]
     lines = Path(__file__).parents[2].joinpath("examples", "softmax.py").read_text(encoding="utf-8").split("\n")
     at = {start: next(i for i, line in enumerate(lines) if line.strip().startswith(start)) for start in ("t =", "e =")}
@@ -107,6 +107,7 @@ def test_with_the_plugin(nvim: Path, tmp_path: Path) -> None:
     assert "FT103" not in {code for code, *_ in diagnostics(seen["with a directive"])}
     assert "ferrotile verify" not in {d["source"] for d in seen["nothing else says so"]}, "the lens is enough"  # type: ignore[attr-defined]
     assert "proved" in str(seen["hover of the verdict"])
+    assert "proved" in str(seen["lens after a run"]), "a run keeps what Verify found"
     assert "changed since it was verified" in str(seen["stale"])
     assert seen["the preview followed"] is True
     assert "simulated crashed" in str(seen["failed lens"])

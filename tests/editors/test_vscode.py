@@ -5,6 +5,7 @@ keeps the pictures that the scripts take: `docs/images/` is made that way."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +28,10 @@ HEAD = "import cuda.tile as ct\n"
 KERNEL = "\n\n@ct.kernel\ndef {}(a):\n    {}\n"
 KERNELS = HEAD + "".join(KERNEL.format(n, b) for n, b in (("add", "pass"), ("bad", "REFUSE"), ("wrong", "pass")))
 OTHER = HEAD + "".join(KERNEL.format(n, "pass") for n in ("differs", "slow"))
+CELLS = (
+    "import cuda.tile as ct\n",
+    "@ct.kernel\ndef celled(a, b):\n    pass\n\n@ct.kernel\ndef faulty(a):\n    REFUSE\n",
+)
 PLAIN = "def nothing():\n    pass\n"
 
 FEATURES = (
@@ -43,6 +48,9 @@ FEATURES = (
     "cancelled",
     "expected and actual",
     "verified by its lens",
+    "run by its lens",
+    "cancelled by its lens",
+    "notebook",
     "translated",
     "restarted",
     "end",
@@ -64,13 +72,21 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodeServer]:
         server.close()
 
 
+def notebook(*cells: str) -> str:
+    """A notebook with these code cells."""
+    code = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    python = {"language_info": {"name": "python"}}
+    made = [{**code, "id": f"c{n}", "source": text.splitlines(keepends=True)} for n, text in enumerate(cells)]
+    return json.dumps({"cells": made, "metadata": python, "nbformat": 4, "nbformat_minor": 5})
+
+
 def example(name: str) -> str:
     return (ROOT / "examples" / name).read_text(encoding="utf-8")
 
 
 def test_features(tmp_path: Path, code: CodeServer) -> None:
     """Around a fake translator: nothing here needs a compiler."""
-    files = {"plain.py": PLAIN, "kernels.py": KERNELS, "other.py": OTHER}
+    files = {"plain.py": PLAIN, "kernels.py": KERNELS, "other.py": OTHER, "cells.ipynb": notebook(*CELLS)}
     steps = code.run("features", Workspace(files, fake_interpreter(tmp_path)), 240)
     assert names(steps) == list(FEATURES)
 

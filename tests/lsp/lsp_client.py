@@ -18,6 +18,9 @@ from pygls.protocol import default_converter
 from pytest_lsp import LanguageClient
 from pytest_lsp.client import register_lsp_features
 
+from .prefork import quick
+from .strict_client import FAKE, REAL
+
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,8 +104,9 @@ class StrictClient(LanguageClient):
         pipe = asyncio.subprocess.PIPE
         environment = kwargs.get("env")
         assert environment is None or isinstance(environment, dict)
+        command = quick((cmd, *args), REAL, FAKE)
         server = await asyncio.create_subprocess_exec(
-            cmd, *args, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=ROOT
+            *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=ROOT
         )
         assert server.stdin and server.stdout and server.stderr
         self._server = server

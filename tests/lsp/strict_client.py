@@ -11,6 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+from .prefork import FOLDERS, quick
+
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_server.py")))
 REAL = (sys.executable, "-m", "ferrotile_server.lsp")
@@ -20,12 +22,15 @@ Message = dict[str, object]
 
 
 class Client:
-    """One server process. Requests of the server are answered; notifications are kept in order."""
+    """One server process, `forked` where it need not be started from nothing. Requests of the server are answered;
+    notifications are kept in order."""
 
-    def __init__(self, command: tuple[str, ...] = FAKE, environment: dict[str, str] | None = None) -> None:
-        path = os.pathsep.join(str(ROOT / p) for p in ("translation", "gpu_runner", "server"))
+    def __init__(
+        self, command: tuple[str, ...] = FAKE, environment: dict[str, str] | None = None, forked: bool = True
+    ) -> None:
+        path = os.pathsep.join(FOLDERS)
         self.process = subprocess.Popen(
-            command,
+            quick(command, REAL, FAKE) if forked else command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -82,7 +82,7 @@ def test_cells_are_one_module_with_lines_of_their_own(shared: Client) -> None:
     assert notebook.problems(second) == []
     assert notebook.problems(third) == [("FT210", 3, 8)]
     assert notebook.lenses(first) == []
-    assert notebook.lenses(second) == [(2, "Verify"), (2, "Preview Rust")]
+    assert notebook.lenses(second) == [(2, "Verify"), (2, "Run"), (2, "Preview Rust")]
     assert notebook.lenses(third) == [(2, "not translated: FT210")]
     text, line = hover(shared, second, 3, 4)
     assert text.startswith("```python\nt: f32[T]  # f32[64]\n")
@@ -129,7 +129,7 @@ def test_cells_come_and_go(shared: Client) -> None:
     text = "%%bash\necho é 😀\nif\n"
     notebook.change({"structure": {"array": added, "didOpen": [notebook.item(new, text)]}})
     assert notebook.problems(new) == []
-    assert notebook.lenses(second) == [(2, "Verify"), (2, "Preview Rust")]
+    assert notebook.lenses(second) == [(2, "Verify"), (2, "Run"), (2, "Preview Rust")]
     gone = {"start": 0, "deleteCount": 1}
     notebook.change({"structure": {"array": gone, "didClose": [{"uri": first}]}})
     assert notebook.problems(first) == []

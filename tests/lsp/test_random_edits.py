@@ -81,7 +81,7 @@ def resident(client: Client) -> int:
 def test_memory_stays_over_ten_thousand_edits() -> None:
     kernel = "import cuda.tile as ct\n\n\n# ferrotile: x: f32[N], y: f32[N], T=64, grid=(N/T)\n@ct.kernel\n"
     kernel += "def k(x, y, T):\n    ct.store(y, (ct.bid(0),), ct.load(x, (ct.bid(0),), (T,)))\n"
-    client = Client(REAL)
+    client = Client(REAL, forked=False)
 
     def edit(versions: range) -> None:
         for version in versions:

@@ -240,7 +240,7 @@ async def test_lenses_stay_while_a_kernel_is_typed(real: StrictClient) -> None:
 
     line = place("def rows", "rows").line
     before = await lenses()
-    assert before == [(line, "Verify"), (line, "Preview Rust")]
+    assert before == [(line, "Verify"), (line, "Run"), (line, "Preview Rust")]
     for version, typed in enumerate(("total = (", 'total = """', "if total"), 1):
         broken = TEXT.replace("    total = ct.zeros", f"    {typed}\n    total = ct.zeros")
         real.change(URI, version, f"# new\n{broken}")

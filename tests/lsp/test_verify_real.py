@@ -43,7 +43,7 @@ async def test_a_kernel_is_proved_from_the_editor(real: StrictClient) -> None:
     path = EXAMPLES / "vector_add.py"
     uri, text = path.as_uri(), path.read_text(encoding="utf-8")
     real.open(uri, text)
-    assert await lens_titles(real, uri) == ["Verify", "Preview Rust"]
+    assert await lens_titles(real, uri) == ["Verify", "Run", "Preview Rust"]
 
     started = time.monotonic()
     (rungs,) = (await verified(real, uri)).values()

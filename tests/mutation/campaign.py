@@ -10,7 +10,6 @@ from pathlib import Path
 from types import FrameType
 
 import reasons
-import reasons_listed
 import tile_ir
 from ferrotile_runner.tileir.model import Entry
 from judging import Fate, Judge, Judgement
@@ -84,10 +83,6 @@ def _finding(judge: Judge, mutant: tile_ir.Mutant) -> Finding:
     reason = ""
     if found.fate in reasons.ASKED:
         reason = reasons.of_tile_ir(judge.sides, kind.name, mutant.edit, mutant.entry, found.fate in reasons.PROVED)
-        if not reason and found.fate in reasons.PROVED:
-            reason = reasons_listed.of_proved(name)
-        elif not reason:
-            reason = reasons_listed.of_rejected(name, kind.name, mutant.what)
     where = kind.text, name, kind.name, mutant.what, mutant.line
     return Finding(*where, found.fate, found.seen, found.why.split("\n")[0][:160], reason)
 

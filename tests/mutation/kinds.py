@@ -21,10 +21,10 @@ class TileIrKind(Struct, frozen=True):
 
 
 class RustEdit(Struct, frozen=True):
-    """The bytes `start..end` of a Rust text become `becomes`; a second piece of the text where `also` says so."""
+    """The bytes `start..end` of a Rust text become `becomes`; `also`: other pieces of it."""
 
     what: str
     start: int
     end: int
     becomes: str
-    also: tuple[int, int, str] | None = None
+    also: tuple[tuple[int, int, str], ...] = ()

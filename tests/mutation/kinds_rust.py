@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -20,7 +21,7 @@ class RustKind(Struct, frozen=True):
 
 
 def _swap(rust: Rust, what: str, a: tuple[int, int], b: tuple[int, int]) -> RustEdit:
-    return RustEdit(what, *a, rust.slice(b), (*b, rust.slice(a)))
+    return RustEdit(what, *a, rust.slice(b), ((*b, rust.slice(a)),))
 
 
 def words(groups: tuple[tuple[str, ...], ...]) -> Callable[[Rust], Iterator[RustEdit]]:
@@ -152,16 +153,22 @@ def swapped_shape(rust: Rust) -> Iterator[RustEdit]:
 
 
 def partition_type(rust: Rust) -> Iterator[RustEdit]:
-    """The tile that a block owns, in the type of a parameter: the launch takes its grid from it."""
+    """The tile that a block owns, in the types of parameters, and with it in all other types and shapes of the text:
+    a type alone does not compile. Launched as before, blocks own other parts."""
+    for size in sorted({rust.text[s:e] for s, e in _extents(rust, "{")}):
+        number = int(size) if size.isdigit() else 0
+        places = [span for span in _extents(rust, "{", "!") if rust.slice(span) == size]
+        for other in {number // 2, 2 * number} - {0} if places else ():
+            first, *rest = places
+            also = tuple((*span, str(other)) for span in rest)
+            yield RustEdit(f"tiles of {other} instead of {size}", *first, str(other), also)
+
+
+def _extents(rust: Rust, *before: str) -> Iterator[tuple[int, int]]:
+    """The numbers in brackets that stand behind one of these marks."""
     for place in rust.words("["):
-        if rust.at(place - 1) == "{":
-            parts = rust.parts(place)
-            for a, b in pairwise(parts):
-                if rust.slice(a) != rust.slice(b):
-                    yield _swap(rust, "a type with exchanged axes", a, b)
-            for start, end in parts:
-                if rust.text[start:end] not in {"-1", "1"}:
-                    yield RustEdit("a type with an axis of 1", start, end, "1")
+        if rust.at(place - 1) in before:
+            yield from (span for span in rust.parts(place) if rust.slice(span).isdigit() and rust.slice(span) != "1")
 
 
 def other_axis(rust: Rust) -> Iterator[RustEdit]:
@@ -260,27 +267,61 @@ def other_value(rust: Rust) -> Iterator[RustEdit]:
             yield RustEdit(f"`{token.text}` -> `{other}`", token.start, token.end, other)
 
 
+def _is_token(text: str) -> bool:
+    """As the translation names them."""
+    return re.fullmatch(r"\w+\.token\(\)|o|(\w+_)?order\d*|done\d*", text) is not None
+
+
 def dropped_token(rust: Rust) -> Iterator[RustEdit]:
     for place, parts in rust.calls("set_token"):
-        if parts:
-            yield RustEdit("`set_token` left out", *rust.statement(place), "")
+        if parts and rust.at(place - 1) == ".":
+            name = rust.at(place - 2)
+            yield RustEdit("`set_token` of the token that it has", *parts[0], f"{name}.token()")
     for place, parts in rust.calls("Some"):
-        if parts and "tok" in rust.slice(parts[0]):
+        if parts and _is_token(rust.slice(parts[0])):
             yield RustEdit("an access waits for nothing", rust.tokens[place].start, parts[0][1] + 1, "None")
+    first = _first_tokens(rust)
+    for place in rust.words(*first):
+        token, after = rust.tokens[place], rust.at(place + 1)
+        if after == "=" and rust.at(place - 1) in {";", "}", "{"}:
+            yield RustEdit(f"`{token.text}` is not kept", *rust.statement(place), "")
+        elif after in {",", ")"}:
+            became = first[token.text]
+            yield RustEdit(f"`{token.text}` -> `{became}`", token.start, token.end, became)
+
+
+def _first_tokens(rust: Rust) -> dict[str, str]:
+    """Variables that hold tokens, and what they hold first."""
+    found = {}
+    for place in rust.words("Token"):
+        if rust.at(place + 1) == "=" and rust.at(place - 3) == "mut":
+            found[rust.at(place - 2)] = f"{rust.at(place + 2)}.token()"
+    return found
 
 
 def dropped_mask(rust: Rust) -> Iterator[RustEdit]:
     for place, parts in rust.calls("Some"):
-        if parts and "tok" not in rust.slice(parts[0]):
+        if parts and not _is_token(rust.slice(parts[0])):
             yield RustEdit("no mask or padding", rust.tokens[place].start, parts[0][1] + 1, "None")
 
 
+_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+
+
 def negated_condition(rust: Rust) -> Iterator[RustEdit]:
+    """The cutile compiler knows no `!`: the opposite comparison, or a comparison with `false`."""
     for place in rust.words("if"):
         end = next((n for n in range(place, len(rust.tokens)) if rust.at(n) == "{"), None)
-        if end is not None and rust.at(place + 1) != "let":
+        if end is None or rust.at(place + 1) == "let":
+            continue
+        marks = [n for n in range(place + 1, end) if rust.at(n) in _OPPOSITE]
+        if len(marks) == 1 and not {"&", "|"} & {rust.at(n) for n in range(place, end)}:
+            token = rust.tokens[marks[0]]
+            opposite = _OPPOSITE[token.text]
+            yield RustEdit(f"the opposite condition, `{opposite}`", token.start, token.end, opposite)
+        else:
             at = rust.tokens[place + 1].start, rust.tokens[end - 1].end
-            yield RustEdit("the opposite condition", *at, f"!({rust.slice(at)})")
+            yield RustEdit("the opposite condition", *at, f"({rust.slice(at)}) == false")
 
 
 def swapped_branches(rust: Rust) -> Iterator[RustEdit]:

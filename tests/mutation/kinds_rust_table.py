@@ -40,7 +40,8 @@ KINDS: tuple[RustKind, ...] = (
         (("signedness::Signed", "signedness::Unsigned"), ("i32", "u32"), ("i64", "u64"), ("i8", "u8"),
          ("i16", "u16")))),
     RustKind("element type", "float types of tiles and casts", k.words((("f16", "bf16", "f32"), ("f32", "f64")))),
-    RustKind("overflow", "`overflow::..`", k.words((("overflow::None", "overflow::NoUnsignedWrap"),))),
+    RustKind("overflow", "`overflow::..`", k.words(
+        (("overflow::NoUnsignedWrap", "overflow::NoSignedWrap", "overflow::NoWrap"),))),
     RustKind("atomic", "`atomic::..`", k.words(
         (("atomic::Add", "atomic::Max", "atomic::Min", "atomic::And", "atomic::Or", "atomic::Xor", "atomic::Xchg"),
          ("atomic::Umax", "atomic::Umin", "atomic::Max", "atomic::Min")))),
@@ -53,7 +54,8 @@ KINDS: tuple[RustKind, ...] = (
     RustKind("moved index", "a component of an index: one more, one less", k.moved_index),
     RustKind("swapped index", "two components of an index", k.swapped_index),
     RustKind("swapped shape", "two axes of `shape!`, `const_array!`", k.swapped_shape),
-    RustKind("type of a partition", "the tile in a parameter's type, so the launch's grid", k.partition_type),
+    RustKind("type of a partition", "the tile in the types of parameters, and in all others; the launch stays",
+             k.partition_type),
     RustKind("other axis", "the axis of a reduction, of `num_tiles`, of `program_id`", k.other_axis),
     RustKind("start of a loop", "one later", k.loop_start),
     RustKind("end of a loop", "one later, one earlier", k.loop_end),
@@ -75,7 +77,7 @@ KINDS: tuple[RustKind, ...] = (
 
 
 def applied(text: str, edit: RustEdit) -> str:
-    pieces = [(edit.start, edit.end, edit.becomes), *([edit.also] if edit.also is not None else [])]
+    pieces = [(edit.start, edit.end, edit.becomes), *edit.also]
     for start, end, becomes in sorted(pieces, reverse=True):
         text = text[:start] + becomes + text[end:]
     return text

@@ -57,6 +57,8 @@ class Known:
         """Region arguments: what they start from and are passed on."""
         self.loops: dict[int, Operation] = {}
         """Loop variables."""
+        self.combined: dict[int, Operation] = {}
+        """What the function of a reduction combines."""
         for operation in walk(entry.body):
             for value in operation.results:
                 self.definitions[value.number] = operation
@@ -64,6 +66,8 @@ class Known:
                 self.users.setdefault(value.number, []).append(operation)
             if operation.name in {"for", "loop"}:
                 self._note_loop(operation)
+            if operation.name in {"reduce", "scan"} and len(operation.operands) == 1:
+                self.combined |= dict.fromkeys((a.number for a in operation.regions[0].arguments), operation)
         self.unit_axes = pair.facts.unit_axes
         roles = rust_words(pair.translation)
         self.names = _names(entry, pair)
@@ -226,6 +230,10 @@ class Known:
         if value.number in self.sources:
             return all(self.never_negative(source, seen) for source in self.sources[value.number])
         made = self.definitions.get(value.number)
+        if made is None and value.number in self.combined:
+            reduction = self.combined[value.number]
+            kept = all(op.name in _KEEPS_SIGN or op.name == "yield" for op in reduction.regions[0].operations)
+            return kept and self.never_negative(reduction.operands[0], seen)
         if made is None:
             return False
         match made.name:
@@ -244,10 +252,54 @@ class Known:
                 return any(self.never_negative(v, seen) for v in made.operands)
             case "subi":
                 return self._remainder(made)
+            case "for" | "loop" | "if":
+                place = [r.number for r in made.results].index(value.number)
+                return all(self.never_negative(v, seen) for v in self._passed(made, place))
             case name if name in _KEEPS_SIGN or name == "assume":
                 return all(self.never_negative(v, seen) for v in made.operands)
             case _:
                 return False
+
+    def least(self, value: Value, seen: frozenset[int] = frozenset()) -> float:
+        """A number that an integer is not below, by what it is made from; sums do not overflow (H6)."""
+        if value.number in seen:
+            return math.inf
+        seen |= {value.number}
+        if value.number in self.sizes:
+            return 1
+        if value.number in self.loops:
+            return self.least(self.loops[value.number].one("lower"), seen)
+        if value.number in self.sources:
+            return min(self.least(source, seen) for source in self.sources[value.number])
+        made = self.definitions.get(value.number)
+        match made.name if made is not None else "":
+            case "constant":
+                assert made is not None
+                text = made.word("value")
+                return int(text, 0) if not text.startswith("[") and text not in {"true", "false"} else -math.inf
+            case "assume" | "broadcast" | "reshape":
+                assert made is not None
+                return self.least(made.operands[0], seen)
+            case "addi" | "muli":
+                assert made is not None
+                low = [self.least(operand, seen) for operand in made.operands]
+                if min(low) < 0:
+                    return -math.inf
+                return sum(low) if made.name == "addi" else 0 if 0 in low else math.prod(low)
+            case "for" | "loop" | "if":
+                assert made is not None
+                place = [r.number for r in made.results].index(value.number)
+                return min(self.least(v, seen) for v in self._passed(made, place))
+            case _:
+                return 0 if made is not None and self.never_negative(value) else -math.inf
+
+    def _passed(self, made: Operation, place: int) -> list[Value]:
+        """What the place-th result of a loop or branch may be."""
+        ends = (op for region in made.regions for op in _of_this_loop(region))
+        names = {"yield"} if made.name == "if" else {"continue", "break"}
+        passed = (op.named.get("values", ()) for op in ends if op.name in names)
+        found = [values[place] for values in passed if place < len(values)]
+        return found if made.name == "if" else [made.named["initial"][place], *found]
 
     def _remainder(self, made: Operation) -> bool:
         """`a - b*(a/b)`."""

@@ -152,4 +152,4 @@ def _filled(signature: Signature, base: Case, filling: Filling, integers: bool) 
         elif not scalar.dtype.is_integer:
             scalars[name] = filling.float
     part = "all" if integers else "floats"
-    return replace(base, name=f"{filling.name}, {part}", arrays=arrays, scalars=scalars)
+    return replace(base, name=f"{filling.name}, {part}", arrays=arrays, scalars=scalars, tentative=True)

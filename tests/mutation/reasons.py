@@ -10,19 +10,28 @@ from __future__ import annotations
 import math
 
 import reasons_floats
+import reasons_lanes
+import reasons_order
+import reasons_padding
 import reasons_views
 from edit import Edit
-from ferrotile_runner.tileir.model import Entry, Operation, PartitionViewType, TileType, TokenType, Value, walk
-from ferrotile_runner.tileir.operations import TABLE, Effect, Kind
+from ferrotile_runner.tileir.model import (
+    Entry,
+    Operation,
+    TileType,
+    TokenType,
+    Value,
+    walk,
+)
+from ferrotile_runner.tileir.operations import TABLE, Effect
 from given import Given, Reason, kinds
 from judging import Fate
 from known import WRITES, Known, Sides, holds
+from reasons_order import TOKENS, looped, touched
 
 ASKED = frozenset({Fate.EQUAL, Fate.UNSEEN, Fate.PROVED_ONLY})
 REJECTED = frozenset({Fate.CAUGHT, Fate.UNSEEN, Fate.NOT_RUN})
 PROVED = frozenset({Fate.EQUAL, Fate.PROVED_ONLY, Fate.FAULT})
-_TOKENS = frozenset({"dropped token", "other token", "ignored token", "lost carry", "swapped carries",
-                     "other passed value", "result of a loop"})  # fmt: skip
 _COMMUTE = frozenset(["addi", "muli", "andi", "ori", "xori", "maxi", "mini", "mulhii", "addf", "mulf", "fma"])
 
 
@@ -33,29 +42,13 @@ def _commutes(given: Given) -> bool:
 
 def _nothing_to_order(given: Given) -> bool:
     """Every array whose accesses' tokens changed has no two accesses of which one writes."""
-    return all(_alone(given, op) for op in _touched(given))
+    return all(_alone(given, op) for op in touched(given))
 
 
 def _alone(given: Given, access: Operation) -> bool:
     others = given.known.of_array(access)
     written = any(TABLE[op.name].effect in WRITES for op in others)
-    return not written or (len(others) == 1 and not _in_loop(given, access))
-
-
-def _touched(given: Given) -> list[Operation]:
-    """The accesses that stand behind others than before, by the order of the program: an edit keeps it."""
-    before, after = given.known.accesses, given.changed.accesses
-    if len(before) != len(after):
-        return before
-    names = {id(op): place for place, op in enumerate(before)}
-    now = {id(op): place for place, op in enumerate(after)}
-    found = []
-    for old, new in zip(before, after, strict=True):
-        was = frozenset(names[i] for i in given.known.behind(old.optional("token")) if i in names)
-        is_now = frozenset(now[i] for i in given.changed.behind(new.optional("token")) if i in now)
-        if was - is_now:
-            found.append(old)
-    return found
+    return not written or (len(others) == 1 and not looped(given.known, access))
 
 
 def _nothing_lost(given: Given) -> bool:
@@ -79,7 +72,7 @@ _COMMUTING = frozenset({"add", "and", "or", "xor", "max", "min", "umax", "umin"}
 
 def _atomics_commute(given: Given) -> bool:
     """Every array whose accesses' tokens changed has only relaxed atomics of one kind, whose answers nobody uses."""
-    for access in _touched(given):
+    for access in touched(given):
         others = given.known.of_array(access)
         relaxed = all(op.word("memory_ordering") == "relaxed" for op in others)
         modes = {op.word("mode") for op in others}
@@ -95,10 +88,10 @@ def _answers(given: Given, atomic: Operation) -> bool:
 def _of_orders(given: Given) -> bool:
     """Every access whose token changed is an atomic in a loop that waits for other blocks."""
     strong = {"acquire", "release", "acq_rel"}
-    touched = _touched(given)
-    return bool(touched) and all(
-        TABLE[op.name].effect is Effect.ATOMIC and op.word("memory_ordering") in strong and _in_loop(given, op)
-        for op in touched
+    moved = touched(given)
+    return bool(moved) and all(
+        TABLE[op.name].effect is Effect.ATOMIC and op.word("memory_ordering") in strong and looped(given.known, op)
+        for op in moved
     )
 
 
@@ -141,30 +134,6 @@ def _is_index(given: Given, value: Value, depth: int = 0) -> bool:
     return pure and all(_is_index(given, operand, depth + 1) for operand in made.operands)
 
 
-def _in_loop(given: Given, access: Operation) -> bool:
-    loops = (op for op in walk(given.known.entry.body) if op.name in {"for", "loop"})
-    return any(inner is access for loop in loops for region in loop.regions for inner in walk(region))
-
-
-def _only_stored_to(given: Given) -> bool:
-    users = given.known.users.get(given.at.results[0].number, [])
-    return all(TABLE[op.name].effect not in {Effect.LOAD} for op in users)
-
-
-def _no_lane_outside(given: Given) -> bool:
-    kind = given.at.results[0].type
-    if not isinstance(kind, PartitionViewType):
-        return False
-    extents = [kind.view.shape[axis] for axis in kind.dim_map]
-    return all(t == 1 or (e is not None and e % t == 0) for t, e in zip(kind.tile, extents, strict=True))
-
-
-def _left_open(given: Given) -> bool:
-    """No view of the original has a padding: what lies outside is for the translation to choose."""
-    kinds = (r.type for op in walk(given.sides.python.body) for r in op.results)
-    return all(getattr(kind, "padding", None) is None for kind in kinds)
-
-
 def _never_negative(given: Given) -> bool:
     return all(given.known.never_negative(v) for v in given.at.operands if isinstance(v.type, TileType))
 
@@ -202,7 +171,7 @@ def _alike(given: Given) -> bool:
         pairs = [(a, b) for a, b in zip(given.at.operands, new.operands, strict=False) if a != b]
         return bool(pairs) and all(known.alike(a, b) for a, b in pairs)
     numbers = {r.number: r for r in given.at.results}
-    swaps = [(numbers[k], v) for k, v in given.edit.instead.items() if k in numbers]
+    swaps = [(numbers[k], v) for k, v in given.edit.instead.items() if k in numbers and v.number != k]
     return bool(swaps) and all(known.alike(a, b) for a, b in swaps)
 
 
@@ -282,30 +251,60 @@ def _no_common_bits(given: Given) -> bool:
     return low_a >= all_b or low_b >= all_a
 
 
-_LANE_BY_LANE = frozenset(
-    name for name, row in TABLE.items() if row.kind is Kind.ELEMENTWISE or row.effect is not Effect.NONE
-) | {"constant", "get_tile_block_id", "make_tensor_view", "make_partition_view", "return"}  # fmt: skip
-
-
-def _lanes_not_stored(given: Given) -> bool:
-    """All is done lane by lane, and tiles are stored where they were loaded: lanes outside go nowhere."""
-    kinds = {v.type for op in given.known.accesses if "view" in op.named for v in op.operands[:1]}
-    views = [op for op in given.known.accesses if "view" in op.named]
-    moved = {"broadcast", "reshape", "iota", "for", "if", "loop", "continue", "yield"}
-    plain = all(op.name in _LANE_BY_LANE | moved for op in walk(given.known.entry.body))
-    places = {tuple(_root(given, v) for v in op.named["index"]) for op in views}
-    tiles = {getattr(op.one("view").type, "tile", None) for op in views}
-    return bool(kinds) and plain and len(views) == len(given.known.accesses) and len(places) == len(tiles) == 1
-
-
-def _root(given: Given, value: Value) -> int:
-    while (made := given.known.definitions.get(value.number)) is not None and made.name == "assume":
-        value = made.operands[0]
-    return value.number
-
-
 def _plain_store(given: Given) -> bool:
     return TABLE[given.at.name].effect is Effect.STORE
+
+
+def _only_measured(given: Given) -> bool:
+    """The view, and the views of tiles of it, are only asked how large they are: its extents say that, not its
+    array."""
+    return _measured(given.known, given.at.results[0].number)
+
+
+def _measured(known: Known, number: int) -> bool:
+    users = known.users.get(number, [])
+    return all(
+        op.name in {"get_index_space_shape", "get_tensor_shape"}
+        or (op.name.startswith("make_") and _measured(known, op.results[0].number))
+        for op in users
+    )
+
+
+def _of_a_row_with_nan(given: Given) -> bool:
+    """The change shows for NaN alone, in the search for the place of an extreme; the original reduces numbers and
+    places together, so that with NaN the order of its comparisons, which Tile IR leaves open, says which place it
+    finds."""
+    reductions = [[op for op in walk(e.body) if op.name == "reduce"] for e in (given.sides.python, given.mutant)]
+    pairs = [op for op in reductions[0] if len(op.results) == 2 and str(_element(op.operands[0]))[0] in "fb"]
+    searched = any(len(op.results) == 1 and str(_element(op.operands[0])) == "i32" for op in reductions[1])
+    equality = given.at.name != "cmpf" or given.at.word("predicate") == "equal"
+    return bool(pairs) and searched and equality and _leads_to_places(given, given.at)
+
+
+def _element(value: Value) -> object:
+    return value.type.element if isinstance(value.type, TileType) else ""
+
+
+def _leads_to_places(given: Given, op: Operation) -> bool:
+    """All that takes the result is the comparison with an extreme and the choice among places."""
+    around = next((r for r in walk(given.known.entry.body) if any(o is op for x in r.regions for o in walk(x))), None)
+    results = (around if around is not None and around.name == "reduce" else op).results
+    for user in given.known.users.get(results[0].number, []):
+        match user.name:
+            case "reshape" | "broadcast":
+                if not _leads_to_places(given, user):
+                    return False
+            case "cmpf" if user.word("predicate") == "equal":
+                if not _leads_to_places(given, user):
+                    return False
+            case "select" if _element(user.results[0]) == "i32":
+                pass
+            case "reduce":
+                if not _leads_to_places(given, user):
+                    return False
+            case _:
+                return False
+    return True
 
 
 def _always(given: Given) -> bool:
@@ -315,17 +314,17 @@ def _always(given: Given) -> bool:
 REASONS = (
     Reason("an assumption that an extent of the signature satisfies", kinds("other assumption"), _assumption_holds),
     Reason("a check that the original does not have", kinds("dropped check"), _only_the_rusts),
+    Reason("the array of a view that is only asked for its extents", kinds("other array"), _only_measured),
+    Reason("the place of an extreme among NaN: the original leaves open which it finds",
+           kinds("ordered or unordered", "NaN of extremes"), _of_a_row_with_nan),
     Reason("a factor of a number that is 0", kinds("integer constant"), _times_zero),
     Reason("a mask that is true in every lane", kinds("dropped mask"), _no_lane_masked),
     Reason("a comparison of two constants", kinds("ordered or unordered"), _of_constants),
     Reason("operands of an operation that is commutative bit for bit (but for the payload of NaN)",
            kinds("swapped operands"), _commutes),
     Reason("a plain store made twice in a row", kinds("doubled store"), _plain_store),
-    Reason("tokens of an array that nothing writes, or that has one access", _TOKENS, _nothing_to_order),
-    Reason("no access waits for less of its own array than before", _TOKENS, _nothing_lost),
-    Reason("padding of a view that is only stored to", kinds("other padding"), _only_stored_to),
-    Reason("no lane of the view lies outside: its tiles divide its extents", kinds("other padding"), _no_lane_outside),
-    Reason("padding that the original leaves open", kinds("other padding"), _left_open),
+    Reason("tokens of an array that nothing writes, or that has one access", TOKENS, _nothing_to_order),
+    Reason("no access waits for less of its own array than before", TOKENS, _nothing_lost),
     Reason("the sign of values that are never negative", kinds("other sign"), _never_negative),
     Reason("the direction of rounding of quotients that are never negative", kinds("rounding of a division"),
            _never_negative),
@@ -341,12 +340,14 @@ REASONS = (
     Reason("an atomic made twice that changes nothing the second time, its result unused", kinds("doubled store"),
            _idempotent),
     Reason("a sum of numbers without common bits is their `or`", kinds("other integer operation"), _no_common_bits),
-    Reason("padding in lanes that are stored nowhere: all is done lane by lane", kinds("other padding"),
-           _lanes_not_stored),
-    Reason("relaxed atomics that commute, and whose answers nobody uses", _TOKENS, _atomics_commute),
+    Reason("relaxed atomics that commute, and whose answers nobody uses", TOKENS, _atomics_commute),
     Reason("a promise that index arithmetic does not overflow (H6)", kinds("promise of no overflow"), _sizes_only),
+    *reasons_padding.ROWS,
     *reasons_views.ROWS,
     *reasons_floats.ROWS,
+    *reasons_order.ROWS,
+    Reason("no lane shows it: what depends on it comes out the same for all special numbers and for drawn ones",
+           frozenset(), reasons_lanes.no_lane_shows_it),
 )  # fmt: skip
 BEYOND = (
     Reason("memory order and scope: only blocks that run at once show them",
@@ -355,12 +356,13 @@ BEYOND = (
            kinds("promise of no overflow", "other assumption"), _always),
     Reason("numbers too large for `ftoi` are undefined without `saturating`: the interpreter clamps them",
            kinds("saturation"), _always),
-    Reason("the order of atomics that other blocks wait for: only blocks that run at once show it", _TOKENS,
+    Reason("the order of atomics that other blocks wait for: only blocks that run at once show it", TOKENS,
            _of_orders),
     Reason("the sign of a zero that a matrix product begins with: how its unit adds zeros is not specified",
            kinds("float constant"), _zero_of_a_product),
     Reason("approximations: the interpreter computes the best result for each",
            kinds("approximation", "accumulation of a product"), _always),
+    *reasons_order.BEYOND,
 )  # fmt: skip
 
 
@@ -371,6 +373,6 @@ def of_tile_ir(sides: Sides, kind: str, edit: Edit, mutant: Entry, proved: bool)
         if (not row.kinds or kind in row.kinds) and row.applies(given):
             return row.words
     for row in () if proved else BEYOND:
-        if kind in row.kinds and row.applies(given):
+        if (not row.kinds or kind in row.kinds) and row.applies(given):
             return f"beyond: {row.words}"
     return ""

@@ -104,6 +104,8 @@ def _ordinary(known: Known, value: Value) -> bool:
         return False
     if made.name in {"broadcast", "reshape"}:
         return _ordinary(known, made.operands[0])
+    if made.name == "itof":
+        return known.least(made.operands[0]) >= 1
     text = made.word("value")
     if made.name != "constant" or text.startswith(("[", "0x")):
         return False

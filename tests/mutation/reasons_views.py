@@ -11,7 +11,7 @@ from ferrotile_runner.tileir.operations import TABLE, Kind
 from given import Given, Reason, kinds
 from known import ACCESSES, Known
 
-_SIZES = kinds("other extent", "other stride", "other operand", "other parameter")
+_SIZES = kinds("other extent", "other stride", "other operand", "other parameter", "stride in a type")
 
 
 def _at_least(given: Given, known: Known, value: Value) -> int:
@@ -69,8 +69,11 @@ def _same_window(given: Given, old: Operation, new: Operation) -> bool:
         return False
     if one.one("base") != other.one("base") or old.named["index"] != new.named["index"]:
         return False
-    sizes = [_each(one, "shape", tensor.shape), _each(other, "shape", tensor.shape)]
-    steps = [_each(one, "strides", tensor.strides), _each(other, "strides", tensor.strides)]
+    now = other.results[0].type
+    if not isinstance(now, TensorViewType):
+        return False
+    sizes = [_each(one, "shape", tensor.shape), _each(other, "shape", now.shape)]
+    steps = [_each(one, "strides", tensor.strides), _each(other, "strides", now.strides)]
     for place, axis in enumerate(view.dim_map):
         first, tile = given.known.is_zero(old.named["index"][place]), view.tile[place]
         a, b = sizes[0][axis], sizes[1][axis]

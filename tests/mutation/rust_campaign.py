@@ -52,7 +52,8 @@ def of_rust(
         found = judged(judge, entry)
         line = kernel.rust.count("\n", 0, edit.start) + 1
         why = found.why.split("\n")[0][:160]
-        reason = reasons_rust.of_rust(kind.name, edit.what) if found.fate in reasons.ASKED else ""
+        proved = found.fate in reasons.PROVED
+        reason = reasons_rust.of_rust(judge.sides, entry, proved) if found.fate in reasons.ASKED else ""
         yield Finding(kind.text, source.name, kind.name, edit.what, line, found.fate, found.seen, why, reason)
         made += 1
         if made == count:

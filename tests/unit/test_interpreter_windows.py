@@ -44,7 +44,7 @@ def view_of(
     strides = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * shape[axis + 1] + gaps[axis]
-    buffer = Buffer("x", data, shared=True)
+    buffer = Buffer("x", data, data.size, shared=True)
     one = [np.asarray([n]) for n in shape], [np.asarray([n]) for n in strides]
     tensor = TensorView(buffer, np.zeros(1, np.int64), tuple(one[0]), tuple(one[1]))
     return TileView(tensor, tuple(tile), tuple(tile), tuple(axes), "neg_inf"), buffer

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import permutations
 from pathlib import Path
+from random import Random
 
 import ferrotile.translate
 import pytest
-from ferrotile.relocate import Cache
+from ferrotile.cache import Cache
 from ferrotile.syntax.document import Document
 from ferrotile.translate import DocumentTranslation, translate_document
 from ferrotile.translation import KernelTranslation
@@ -158,3 +159,63 @@ def test_kernels_of_one_name_refer_to_each_other_whichever_name_it_is() -> None:
     cache = Cache()
     for text in (first, second, first, second.replace("1, ct", "2, ct")):
         _equal(translate_document(Document(text), cache=cache), translate_document(Document(text)))
+
+
+TYPED = (
+    "(", ")", "[", '"""', "#", "\n", "x", " two", "@", "\n@ct.kernel\n", "\ndef one(x):\n    return x\n", "\nA = 1\n",
+    "\n# about\n", "1.5", "launch", "'", "\n\n", "é",
+)  # fmt: skip
+PLAIN = HELPED + "".join(HELPED[HELPED.index("# ferrotile", 200) :].replace("two", n) for n in ("three", "four"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_session_of_edits_gives_what_fresh_translations_give(seed: int) -> None:
+    chance = Random(seed)
+    cache, document = Cache(), Document(PLAIN)
+    translate_document(document, cache=cache)
+    before: list[Document] = []
+    for _ in range(30):
+        if before and chance.random() < 0.4:
+            document = before.pop()  # the editor's undo is an edit, too
+            document = document.edit(0, 0, "")
+        else:
+            before.append(document)
+            at = chance.choice((chance.randint(0, len(document.data)), document.data.find(b"return"), 0))
+            document = document.edit(at, at + chance.choice((0, 0, 0, 1, 9)), chance.choice(TYPED))
+        kept, fresh = translate_document(document, cache=cache), translate_document(Document(document.text))
+        _equal(kept, fresh)
+        assert _text_of(kept.kernels) == _text_of(fresh.kernels)
+
+
+def test_a_kernel_that_a_new_one_is_named_in_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = HELPED.replace("# twice", "# twice, as in three")
+    cache, document = Cache(), Document(text)
+    translate_document(document, cache=cache)
+    lowered = _calls(monkeypatch)
+    grown = document.edit(len(document.data), len(document.data), PLAIN[len(HELPED) :])
+    kept = translate_document(grown, cache=cache)
+    assert lowered == ["one", "three", "four"]
+    _equal(kept, translate_document(Document(grown.text)))
+
+
+def test_a_bracket_left_open_makes_no_other_kernel_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = PLAIN.replace("# ferrotile: x: f32[N], y: f32[N], T=64, grid=(N/T)\n", "")
+    cache, document = Cache(), Document(text)
+    translate_document(document, cache=cache)
+    lowered = _calls(monkeypatch)
+    at = document.data.index(b"twice(ct.load", document.data.index(b"def two"))
+    opened = document.edit(at, at, "x(")
+    kernels = translate_document(opened, cache=cache).kernels
+    assert [k.name for k in kernels] == ["one", "three", "four"]
+    assert lowered == []
+    closed = opened.edit(at, at + 2, "")
+    assert [k.name for k in translate_document(closed, cache=cache).kernels] == ["one", "two", "three", "four"]
+    assert lowered == []
+
+
+def test_a_file_of_many_kernels_fits() -> None:
+    kernel = HELPED[HELPED.index("# ferrotile") : HELPED.index("SCALE = 2.0")].replace("twice(", "(")
+    document = Document("import cuda.tile as ct\n" + "".join(kernel.replace("one", f"k{n}") for n in range(6)))
+    cache = Cache(3)
+    translate_document(document, cache=cache)
+    assert len(cache) == 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ferrotile.relocate import Cache
+from ferrotile.cache import Cache
 from ferrotile.syntax.document import Document
 from ferrotile.translate import translate_document
 from ferrotile.translation import KernelTranslation

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 from ferrotile.passes.uses import operations
-from ferrotile.relocate import Cache
+from ferrotile.cache import Cache
 from ferrotile.signatures.model import Site
 from ferrotile.signatures.workspace import Workspace, module_names
 from ferrotile.syntax.document import Document

@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 import type { Server } from "./client.js";
 import type { Kernels } from "./kernels.js";
 import { WORKSPACE_KERNELS, type Kernel, type VerifiedKernel, type WorkspaceKernels } from "./protocol.js";
@@ -251,7 +252,9 @@ export class KernelTests implements vscode.Disposable {
       await verify(client, uri, kernel, { step, verdict }, stop);
       end((item) => run.skipped(item));
     } catch (error) {
-      if (stop.isCancellationRequested) {
+      // The lens cancels on the server.
+      const cancelled = error instanceof ResponseError && error.code === LSPErrorCodes.RequestCancelled;
+      if (stop.isCancellationRequested || cancelled) {
         run.appendOutput(`Cancelled: ${[...left.keys()].join(", ")}\r\n`);
         end((item) => run.skipped(item));
       } else {

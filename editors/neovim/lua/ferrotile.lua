@@ -9,7 +9,7 @@ local REQUEST_FAILED, REQUEST_CANCELLED = -32803, -32800
 local options = {
   --- How the server is started; no workspace can choose it.
   cmd = { "ferrotile", "server" },
-  --- Folders whose kernels may be run by Verify. Nothing else is ever run.
+  --- Folders whose kernels may be run by Verify and Run. Nothing else is ever run.
   trusted = {},
   --- Verdict, Preview and Verify at the end of each kernel's head.
   lenses = true,
@@ -19,7 +19,7 @@ local options = {
   settings = {},
 }
 
-local running = {} --- client id -> id of its `ferrotile/verify`
+local running = {} --- client id -> id of its `ferrotile/verify` or `ferrotile/run`
 
 --- @param opts table? see `options`
 function M.setup(opts)
@@ -83,9 +83,10 @@ local function refresh_lenses(_, _, context)
   return vim.NIL
 end
 
---- Verify a kernel, or all of the file where `kernel` is nil. The verdict shows in lens, hover and diagnostics.
-local function verify(client, uri, kernel)
-  local sent, id = client:request("ferrotile/verify", { uri = uri, kernel = kernel }, function(err)
+--- Verify or run (`method`) a kernel, or all of the file where `kernel` is nil. The verdict shows in lens, hover and
+--- diagnostics.
+local function verify(client, uri, kernel, method)
+  local sent, id = client:request(method or "ferrotile/verify", { uri = uri, kernel = kernel }, function(err)
     running[client.id] = nil
     if not err or err.code == REQUEST_CANCELLED then
       return
@@ -122,9 +123,16 @@ local actions = {
       verify(client, vim.uri_from_bufnr(bufnr), kernel)
     end)
   end,
-  cancel = function(client)
+  run = function(client, bufnr)
+    at_cursor(client, bufnr, function(kernel)
+      verify(client, vim.uri_from_bufnr(bufnr), kernel, "ferrotile/run")
+    end)
+  end,
+  cancel = function(client, bufnr)
     if running[client.id] then
       client:cancel_request(running[client.id])
+    else -- what a lens or an action started
+      client:exec_cmd({ command = "ferrotile.server.cancel", arguments = {} }, { bufnr = bufnr })
     end
   end,
 }
@@ -138,7 +146,7 @@ local function attach(client, bufnr)
     action(client, bufnr)
   end, {
     nargs = 1,
-    desc = "ferrotile: preview, translate, verify, cancel",
+    desc = "ferrotile: preview, translate, verify, run, cancel",
     complete = function(typed)
       local names = vim.tbl_filter(function(name)
         return vim.startswith(name, typed)

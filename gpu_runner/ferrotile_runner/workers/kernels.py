@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from ferrotile.relocate import Cache
+    from ferrotile.cache import Cache
     from ferrotile.syntax.document import Document
     from ferrotile.translate import DocumentTranslation
     from ferrotile.translation import Options
@@ -69,7 +69,7 @@ class Worker:
         return self._climb(document, index, options, file, path, params)
 
     def _open(self, text: str) -> Document:
-        from ferrotile.relocate import Cache
+        from ferrotile.cache import Cache
         from ferrotile.syntax.document import Document
 
         if self._document is None or text != self._text:

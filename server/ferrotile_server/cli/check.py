@@ -50,13 +50,13 @@ def run(arguments: Arguments) -> int:
 
         print(json_output.check_report(checked))
     elif arguments.format == "sarif":
-        from ferrotile_server.cli import ci_formats
+        from ferrotile_server.cli.sarif import sarif
 
-        print(ci_formats.sarif(checked))
+        print(sarif(checked, [str(error) for error in errors]))
     elif arguments.format == "github":
-        from ferrotile_server.cli import ci_formats
+        from ferrotile_server.cli.github_annotations import workflow_commands
 
-        if found := ci_formats.github(checked):
+        if found := workflow_commands(checked, [str(error) for error in errors]):
             print(found)
     else:
         style = stdout_style()

@@ -77,11 +77,18 @@ class Context:
         self.progress = ProgressTokens()
         self.refresh: Callable[[str, bool], None] = lambda _, __: None
         """Set by the push feature: show again what is known of a file, at once or when typing pauses."""
+        self.refresh_marks: Callable[[], None] = lambda: None
+        """Set by the push feature: have lenses and hints asked for again, at once."""
+        self.tell: Callable[[str, convert.Plain], None] = lambda _, __: None
+        """Set by the server: send a notification."""
+        self.is_running: Callable[[str, str], bool] = lambda _, __: False
+        """Set by verification: whether a kernel of a file is being verified, or waits for it."""
         self.rounds = 0
         """How often something that may concern every file has changed."""
         self.surroundings = Surroundings(application, self._late)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pool = ThreadPoolExecutor(1, "ferrotile-analysis")
+        self.searches = ThreadPoolExecutor(1, "ferrotile-kernels")
         self._analyses: dict[str, tuple[Document, Options, asyncio.Future[Analysis]]] = {}
         self._background: set[asyncio.Task[None]] = set()
 
@@ -103,6 +110,17 @@ class Context:
             known = (file.document, options, future)
             self._analyses[file.whole] = known
         return Snapshot(file, await asyncio.shield(known[2]), self.client)
+
+    async def closed(self, file: OpenDocument) -> Snapshot:
+        """A file that is not open, analysed; nothing of it is kept."""
+        listing = self.surroundings.listing(file.document, file.uri)
+        if listing is not None and listing.patience:
+            await asyncio.wait([asyncio.wrap_future(listing.found)], timeout=listing.patience)
+        analysis = await self._analyse(file)
+        if self.documents.get(file.uri) is None:
+            self.surroundings.forget(file.uri)
+            self.application.release(file.uri)
+        return Snapshot(file, analysis, self.client)
 
     def settings_of(self, uri: str) -> Settings:
         """Those of the innermost workspace folder that has its own, else those of all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from ferrotile.diagnostics.catalogue import CATALOGUE
@@ -18,11 +19,14 @@ from ferrotile_server.lsp.session import Client
 SOURCE = "ferrotile"
 ROOT = Path(__file__).resolve().parents[3]
 
-_SEVERITIES = {
-    Severity.ERROR: types.DiagnosticSeverity.Error,
-    Severity.WARNING: types.DiagnosticSeverity.Warning,
-    Severity.INFORMATION: types.DiagnosticSeverity.Hint,  # a note asks for nothing: no line in a list of problems
-    Severity.HINT: types.DiagnosticSeverity.Hint,
+Plain = dict[str, object]
+"""An LSP value as JSON has it, for what is sent with every key: LSP's own classes cost ten times as much."""
+
+SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error.value,
+    Severity.WARNING: types.DiagnosticSeverity.Warning.value,
+    Severity.INFORMATION: types.DiagnosticSeverity.Hint.value,  # asks for nothing: no line in a list of problems
+    Severity.HINT: types.DiagnosticSeverity.Hint.value,
 }
 
 
@@ -34,39 +38,53 @@ def range_of(document: Document | OpenDocument, span: Span, encoding: Encoding) 
     )
 
 
-def diagnostic(uri: str, document: Document | OpenDocument, found: Diagnostic, client: Client) -> types.Diagnostic:
+def place_of(document: Document | OpenDocument, span: Span, encoding: Encoding) -> Plain:
+    """The range of a span."""
+    places = document.lines if isinstance(document, Document) else document
+    line, column = places.position(span.start, encoding)
+    last, end = places.position(span.end, encoding)
+    return {"start": {"line": line, "character": column}, "end": {"line": last, "character": end}}
+
+
+def diagnostic(
+    uri: str, document: Document | OpenDocument, found: Diagnostic, client: Client, source: str = SOURCE
+) -> Plain:
     """A diagnostic, as rich as the editor can show it."""
-    related = [
-        types.DiagnosticRelatedInformation(types.Location(uri, range_of(document, span, client.encoding)), text)
-        for span, text in found.related
-        if isinstance(document, Document) or document.holds(span)
-    ]
-    page = page_of(found.code)
-    return types.Diagnostic(
-        range=range_of(document, found.span, client.encoding),
-        message=found.message,
-        severity=_SEVERITIES[found.severity],
-        code=found.code,
-        code_description=types.CodeDescription(page) if page and client.code_description else None,
-        source=SOURCE,
-        related_information=related if related and client.related_information else None,
-        data=_data(document, found, client) if client.diagnostic_data else None,
-    )
+    made: Plain = {
+        "range": place_of(document, found.span, client.encoding),
+        "message": found.message,
+        "severity": SEVERITIES[found.severity],
+        "code": found.code,
+        "source": source,
+    }
+    if client.code_description and (page := page_of(found.code)):
+        made["codeDescription"] = {"href": page}
+    if found.related and client.related_information:
+        related = [
+            {"location": {"uri": uri, "range": place_of(document, span, client.encoding)}, "message": text}
+            for span, text in found.related
+            if isinstance(document, Document) or document.holds(span)
+        ]
+        if related:
+            made["relatedInformation"] = related
+    if client.diagnostic_data:
+        made["data"] = _data(document, found, client)
+    return made
 
 
-def _data(document: Document | OpenDocument, found: Diagnostic, client: Client) -> dict[str, object]:
+def _data(document: Document | OpenDocument, found: Diagnostic, client: Client) -> Plain:
     """For the editor to hand back, or to use at once: the code, what to do next, and the quick fix, if there is one."""
     entry, fix = CATALOGUE.get(found.code), found.fix
-    data: dict[str, object] = {"code": found.code}
+    data: Plain = {"code": found.code}
     if entry is not None:
         data["action"] = entry.action
     if fix is not None:
-        place = range_of(document, fix.span, client.encoding)
-        data["fix"] = {"title": fix.title, "edit": {"range": plain_range(place), "newText": fix.text}}
+        place = place_of(document, fix.span, client.encoding)
+        data["fix"] = {"title": fix.title, "edit": {"range": place, "newText": fix.text}}
     return data
 
 
-def plain_range(place: types.Range) -> dict[str, object]:
+def plain_range(place: types.Range) -> Plain:
     """A range as JSON."""
     return {
         "start": {"line": place.start.line, "character": place.start.character},
@@ -74,6 +92,7 @@ def plain_range(place: types.Range) -> dict[str, object]:
     }
 
 
+@cache
 def page_of(code: str) -> str | None:
     """The address of a diagnostic's page, where it is installed."""
     entry = CATALOGUE.get(code)

@@ -28,6 +28,7 @@ from ferrotile_server.lsp.features import (
     diagnostics_workspace,
     document_symbol,
     execute_command,
+    export_crate,
     hover,
     implementation,
     inlay_hint,
@@ -36,7 +37,9 @@ from ferrotile_server.lsp.features import (
     notebook_sync,
     preview_request,
     rename,
+    run_kernel,
     verify,
+    verify_workspace,
     watch_files,
     workspace_kernels,
 )
@@ -74,6 +77,7 @@ def build(application: Application | None = None) -> tuple[Server, Context]:
     server = Server("ferrotile", VERSION, protocol_cls=Protocol, notebook_document_sync=notebook_sync.SYNC)
     server.protocol.schemes = (PREVIEW_SCHEME,)
     context = Context(server, application or Application())
+    context.tell = server.protocol.tell
     server.protocol.checks_workspace = lambda: context.settings.checks_workspace
     publisher = Publisher(context)
     diagnostics_pull.register(context)
@@ -89,10 +93,13 @@ def build(application: Application | None = None) -> tuple[Server, Context]:
     implementation.register(context)
     definitions = definition.register(context, previews)
     verification = verify.register(context)
+    run_kernel.register(context, verification)
+    verify_workspace.register(context, verification)
     preview_request.register(context)
     line_map.register(context)
     debug_info.register(context)
     execute_command.register(context, previews, verification)
+    export_crate.register(context)
     workspace_kernels.register(context)
     watch_files.register(context)
     lists = KernelLists(context)

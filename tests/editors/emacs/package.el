@@ -42,6 +42,8 @@
        (ferrotile-verify)
        (t/see 'verdict (vconcat (t/eventually "a verdict" (lambda () (t/saying "verified: ")) 240)))
        (t/see 'hover-of-the-verdict (t/hover))
+       (ferrotile-run)
+       (t/see 'hover-after-a-run (t/eventually "history" (lambda () (and (string-match-p "earlier: " (t/hover)) (t/hover))) 240))
        (t/go-to "ct.exp(")
        (delete-char 6)
        (insert "ct.exp2")

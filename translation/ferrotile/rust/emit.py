@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -210,6 +210,8 @@ def _entry(
     lines = entry_hints.attribute(hints, 4)
     one = f"    fn {name}{angled}({', '.join(p.code for p in parameters)}) {{"
     if len(one) <= WIDTH and not any(p.comments for p in parameters):
+        if not body and len(one) < WIDTH:
+            return [*lines, f"{one}}}"]
         lines.append(one)
         return [*lines, *body, "    }"]
     if len(f"    fn {name}{angled}(") <= WIDTH - 3:
@@ -251,12 +253,40 @@ _CALL = re.compile(r"\b(\w+)(?=\(|::<)")
 _ASSIGNMENT = re.compile(r"( *)(.*? =) (.*)")
 
 
+_HEAD = re.compile(r"( *)((?:pub )?(?:unsafe )?fn [^(]*)\((.*)\)(.*) \{")
+
+
+_OPENED = re.compile(r"( *)((?:pub )?(?:unsafe )?fn \w+)<(.*)>\(")
+
+
+def broken_head(line: str) -> list[str]:
+    """A function's head on one line, broken where it is too wide, as rustfmt does."""
+    found = _HEAD.fullmatch(line) if len(line) > WIDTH else None
+    if found is None:
+        return _broken_generics(line)
+    indent, name, inside, result = found.groups()
+    parameters = re.split(r", (?=\w+: )", inside)
+    heads = _broken_generics(f"{indent}{name}(")
+    return [*heads, *(f"{indent}    {p}," for p in parameters), f"{indent}){result} {{"]
+
+
+def _broken_generics(line: str) -> list[str]:
+    """The line on which a function's parameters open, its generics broken where it is too wide."""
+    found = _OPENED.fullmatch(line) if len(line) > WIDTH - 3 else None
+    if found is None:
+        return [line]
+    indent, name, generics = found.groups()
+    each = re.split(r", (?=(?:const )?\w+: )", generics)
+    return [f"{indent}{name}<", *(f"{indent}    {g}," for g in each), f"{indent}>("]
+
+
 def _place(helper: Helper, seen: dict[str, tuple[str, ...]]) -> str:
     """The name of a helper among those of other kernels: its own, or one with the next number; the same text is
     there once."""
     stem, name, number = re.sub(r"_\d$", "", helper.name), helper.name, 2
     while True:
-        text = tuple(line.replace(f"fn {helper.name}", f"fn {name}") for line in helper.lines)
+        lines = (line.replace(f"fn {helper.name}", f"fn {name}") for line in helper.lines)
+        text = tuple(part for line in lines for part in broken_head(line))
         if seen.setdefault(name, text) == text:
             return name
         name, number = f"{stem}_{number}", number + 1
@@ -269,21 +299,30 @@ def _with_names(line: str, names: Mapping[str, str]) -> list[str]:
     return [text] if wide is None else [f"{wide[1]}{wide[2]}", f"{wide[1]}    {wide[3]}"]
 
 
-def render_file(stem: str, parts: Iterable[Parts]) -> str:
-    """All kernels of a file in one module, shared helpers once; of entries with one name the first."""
+def render_file(
+    stem: str,
+    parts: Iterable[Parts],
+    visibility: str = "",
+    imports: Sequence[str] = (),
+    elsewhere: Collection[Helper] = (),
+) -> str:
+    """All kernels of a file in one module, shared helpers once; of entries with one name the first. `elsewhere`:
+    helpers that `imports` bring in from another module."""
     unique: dict[str, Parts] = {}
     for kernel in parts:
         unique.setdefault(kernel.name, kernel)
     kernels = tuple(unique.values())
-    helpers = [line for kernel in kernels for helper in kernel.helpers for line in helper.lines]
-    bodies = [*helpers, *(line for kernel in kernels for line in kernel.body)]
-    lines = ["#[cutile::module]", f"mod {naming.item(stem)} {{", *_uses(bodies)]
-    seen: dict[str, tuple[str, ...]] = {}
+    own = [[h for h in kernel.helpers if h not in elsewhere] for kernel in kernels]
+    bodies = [line for k, helpers in zip(kernels, own, strict=True) for h in helpers for line in h.lines]
+    bodies += [line for kernel in kernels for line in kernel.body]
+    head = [*(f"    {line}" for line in imports), *_uses(bodies)]
+    lines = ["#[cutile::module]", f"{visibility}mod {naming.item(stem)} {{", *head]
+    seen: dict[str, tuple[str, ...]] = {h.name: h.lines for h in elsewhere}
     renamed: list[list[str]] = []
-    for kernel in kernels:
-        names = {helper.name: _place(helper, seen) for helper in kernel.helpers}
+    for kernel, helpers in zip(kernels, own, strict=True):
+        names = {helper.name: _place(helper, seen) for helper in helpers}
         renamed.append([text for line in kernel.body for text in _with_names(line, names)])
-    for helper_lines in (*seen.values(), *renamed):
+    for helper_lines in (*list(seen.values())[len(elsewhere) :], *renamed):
         lines.extend(["", *helper_lines])
     return "\n".join([*lines, "}"]) + "\n"
 

@@ -23,6 +23,7 @@ MAX_BYTES = 8 * 1024 * 1024
 """A longer file has no items; `parse_module` says so (FT002)."""
 
 _LANGUAGE = Language(tree_sitter_python.language())
+_HASH = 0x23
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _STRONG = re.compile(rb"(?:@|def\b|class\b|async\b|import\b|from\b)")
@@ -44,7 +45,8 @@ class Item(Struct, frozen=True):
     """A top-level statement with its decorators. `digest` depends on `text` alone, so it survives moves.
 
     `names` holds what a `def`, `class` or plain assignment binds.
-    `broken`: cut out of text that does not parse."""
+    `broken`: cut out of text that does not parse. `solid`: at column 0, with no line inside that could begin another
+    item: taken as it is also where the text around it does not parse. `launches`: it has the word."""
 
     kind: ItemKind
     names: tuple[str, ...]
@@ -52,6 +54,13 @@ class Item(Struct, frozen=True):
     text: str
     digest: bytes
     broken: bool = False
+    solid: bool = False
+    launches: bool = False
+
+    def moved(self, delta: int) -> Item:
+        """The same text so many bytes further on."""
+        span = Span(self.span.start + delta, self.span.end + delta)
+        return Item(self.kind, self.names, span, self.text, self.digest, self.broken, self.solid, self.launches)
 
 
 class Comment(Struct, frozen=True):
@@ -59,10 +68,6 @@ class Comment(Struct, frozen=True):
 
     span: Span
     text: str
-
-
-Known = dict[tuple[int, int, bool], Item]
-"""Items that need not be made again, by start, end and `broken`."""
 
 
 class _Kept(Struct, frozen=True):
@@ -73,14 +78,42 @@ class _Kept(Struct, frozen=True):
     below: tuple[Item, ...] = ()
     delta: int = 0
 
-    def by_place(self) -> Known:
-        """Each where it now stands."""
-        found = {(i.span.start, i.span.end, i.broken): i for i in self.above}
-        for old in self.below:
-            start, end = old.span.start + self.delta, old.span.end + self.delta
-            item = Item(old.kind, old.names, Span(start, end), old.text, old.digest, old.broken) if self.delta else old
-            found[start, end, old.broken] = item
-        return found
+    def in_order(self) -> _Known:
+        """All, for a search from the top of the file to its end."""
+        return _Known(self)
+
+
+class _Known:
+    """Items that need not be made again. Asked for one place after another, in the order of the file."""
+
+    __slots__ = ("_at", "_delta", "_items", "_split", "_start")
+
+    def __init__(self, kept: _Kept) -> None:
+        self._items = (*kept.above, *kept.below)
+        self._split, self._delta = len(kept.above), kept.delta
+        self._at = 0
+        self._start = self._items[0].span.start + (0 if self._split else self._delta) if self._items else -1
+
+    def at(self, start: int, end: int, broken: bool = False) -> Item | None:
+        """The item at a place, where it now stands."""
+        while self._start < start:
+            if self._start < 0 or not self._next():
+                return None
+        if self._start != start:
+            return None
+        item = self._items[self._at]
+        delta = 0 if self._at < self._split else self._delta
+        if item.broken is not broken or item.span.end + delta != end:
+            return None
+        return item.moved(delta) if delta else item
+
+    def _next(self) -> bool:
+        self._at += 1
+        if self._at >= len(self._items):
+            self._start = -1
+            return False
+        self._start = self._items[self._at].span.start + (0 if self._at < self._split else self._delta)
+        return True
 
 
 class Document:
@@ -187,32 +220,53 @@ class Document:
 
     def _find_items(self) -> Iterator[Item]:
         root = self.tree.root_node
-        known = self._kept.by_place()
-        if not root.has_error:
-            for node in root.children:
-                if node.type not in ("comment", ";"):
-                    yield self._item(node.start_byte, node.end_byte, known)
-            return
+        data = self.data
+        known = self._kept.in_order()
+        whole = not root.has_error
         loose = 0
         for node in root.children:
-            if not self._trusted(node):
-                continue
-            yield from self._cut(loose, node.start_byte, known)
-            if node.type not in ("comment", ";"):
-                yield self._item(node.start_byte, node.end_byte, known)
-            loose = node.end_byte
-        yield from self._cut(loose, len(self.data), known)
+            start, end = node.start_byte, node.end_byte
+            item = known.at(start, end)
+            if not whole:
+                if item is not None and item.solid:
+                    trusted = not node.has_error
+                else:
+                    comment = data[start] == _HASH and (not start or data[start - 1] in b"\r\n")
+                    trusted = comment or self._trusted(node)
+                if not trusted or (loose != start and self._decorates(loose, start)):
+                    continue
+                if loose != start:
+                    yield from self._cut(loose, start, known)
+                loose = end
+            if item is not None:
+                yield item
+            elif node.type not in ("comment", ";"):
+                yield self._item(start, end, known, solid=not whole or self._solid(node))
+        if not whole:
+            yield from self._cut(loose, len(data), known)
+
+    def _decorates(self, start: int, end: int) -> bool:
+        """Whether loose text ends with a decorator: then it belongs to the definition below. An open bracket above
+        swallows it, as the operator that it could be."""
+        if b"@" not in self.data[start:end]:
+            return False
+        begun = _START.findall(self.data, start, end)
+        return bool(begun) and begun[-1].startswith(b"@")
 
     def _trusted(self, node: Node) -> bool:
-        """Whether an item of a broken tree may be taken as it is: at column 0, whole, over no other."""
-        if node.has_error or node.is_error or node.is_missing or node.start_point.column:
+        """Whether an item of a broken tree may be taken as it is: whole, at column 0, over no other."""
+        return not (node.has_error or node.is_error or node.is_missing) and self._solid(node)
+
+    def _solid(self, node: Node) -> bool:
+        start = node.start_byte
+        if start and self.data[start - 1] not in b"\r\n":
             return False
         if node.type == "decorated_definition":
             definition = node.child_by_field_name("definition")
             return definition is not None and not _BLOCK.search(self.data, definition.start_byte, node.end_byte)
-        return not _BLOCK.search(self.data, node.start_byte, node.end_byte)
+        return not _BLOCK.search(self.data, start, node.end_byte)
 
-    def _cut(self, start: int, end: int, known: Known) -> Iterator[Item]:
+    def _cut(self, start: int, end: int, known: _Known) -> Iterator[Item]:
         """Pieces of text that the tree does not explain, cut where a line starts a statement at column 0."""
         if not self.data[start:end].strip():
             return
@@ -238,9 +292,8 @@ class Document:
             if stripped.strip() and not _only_comments(stripped):
                 yield self._item(first, first + len(stripped), known, broken=True)
 
-    def _item(self, start: int, end: int, known: Known, *, broken: bool = False) -> Item:
-        kept = known.get((start, end, broken))
-        if kept is not None:
+    def _item(self, start: int, end: int, known: _Known, *, broken: bool = False, solid: bool = False) -> Item:
+        if broken and (kept := known.at(start, end, broken)) is not None:
             return kept
         line = self.lines.line_start(self.lines.line_of(start))
         if line != start and not self.data[line:start].strip():
@@ -248,7 +301,8 @@ class Document:
         raw = self.data[start:end]
         text = raw.decode("utf-8", "replace")
         kind, names = _classify(text)
-        return Item(kind, names, Span(start, end), text, blake2b(raw, digest_size=16).digest(), broken)
+        digest = blake2b(raw, digest_size=16).digest()
+        return Item(kind, names, Span(start, end), text, digest, broken, solid, "launch" in text)
 
     def _find_comments(self) -> Iterator[Comment]:
         root = self.tree.root_node

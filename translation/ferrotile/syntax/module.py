@@ -38,6 +38,26 @@ class FunctionSource(Struct, frozen=True):
     decorators: tuple[ast.expr, ...]
     item: Item
     enclosing: tuple[str, ...] = ()
+    alone: bool = False
+    """Whether it is all that its item gives to the module."""
+    heads: tuple[str, ...] = ()
+    """What each decorator names, as it is written: `ct.kernel`; empty for one that is no dotted name, called or not."""
+
+    def moved(self, item: Item) -> FunctionSource:
+        """The same function in its item, which has moved here."""
+        delta = item.span.start - self.item.span.start
+        span, name = self.span, self.name_span
+        return FunctionSource(
+            self.name,
+            self.node,
+            Span(span.start + delta, span.end + delta),
+            Span(name.start + delta, name.end + delta),
+            self.decorators,
+            item,
+            self.enclosing,
+            self.alone,
+            self.heads,
+        )
 
 
 class Module(Struct, frozen=True):
@@ -134,15 +154,6 @@ class Module(Struct, frozen=True):
         """Whether an item has any part in the module: one that CPython refuses has none."""
         return id(item) not in self._broken
 
-    def stands_alone(self, function: FunctionSource) -> bool:
-        """Whether `function` is all that its item gives to the module."""
-        found = self._by_key.get(key_of(function.node))
-        if found is None:
-            return False
-        facts = found[1].facts
-        others = facts.bindings or facts.imports or facts.star_imports
-        return not others and found[1].statements == (function.node,)
-
     def resolve(self, expression: ast.expr) -> str | None:
         """The dotted global name that a Name or Attribute chain stands for, through imports and plain aliases
         (`load = ct.load`): `cuda.tile.load`, `math.inf`. None for anything else.
@@ -178,21 +189,13 @@ def parse_module(document: Document, cache: ParseCache | None = None) -> Module:
     """Never raises on any text. With a `cache` kept between calls only new items are parsed."""
     cache = ParseCache() if cache is None else cache
     items = () if document.too_large else document.items
-    seen: dict[bytes, int] = {}
-    parsed: list[Parsed] = []
-    kept: list[Item] = []
+    parsed = cache.parse_all(items)
     diagnostics: list[Diagnostic] = []
-    by_key: dict[int, tuple[Item, Parsed]] = {}
+    broken = frozenset([id(i) for i, p in zip(items, parsed, strict=True) if p.error is not None])
     if document.too_large:
         diagnostics.append(diagnostic("FT002", "the file is larger than 8 MiB: not analysed", Span(0, 0)))
     broken_before = False
-    for item in items:
-        occurrence = seen.get(item.digest, 0)
-        seen[item.digest] = occurrence + 1
-        one = cache.parse(item, occurrence)
-        parsed.append(one)
-        kept.append(item)
-        by_key[one.key] = (item, one)
+    for item, one in zip(items, parsed, strict=True) if broken else ():
         if one.error is None:
             broken_before = False
             continue
@@ -203,20 +206,21 @@ def parse_module(document: Document, cache: ParseCache | None = None) -> Module:
             shifted = Span(item.span.start + span.start, item.span.start + span.end)
             diagnostics.append(diagnostic("FT001", one.error.message, shifted))
         broken_before = True
-    functions, nested = _functions(kept, parsed, cache)
+    functions, nested = _functions(items, parsed, cache)
+    binding = [p for p in parsed if p.binds]
     return Module(
         document,
         items,
         functions,
         nested,
-        _imports(parsed),
-        tuple(s for p in parsed for s in p.facts.star_imports),
-        _constants(parsed),
+        _imports(binding),
+        tuple(s for p in binding for s in p.facts.star_imports),
+        _constants(binding),
         tuple(diagnostics),
         tuple(parsed),
-        by_key,
-        frozenset(id(i) for i, p in zip(kept, parsed, strict=True) if p.error is not None),
-        reimported=_reimported(parsed),
+        {p.key: (i, p) for i, p in zip(items, parsed, strict=True)},
+        broken,
+        reimported=_reimported(binding),
     )
 
 
@@ -225,13 +229,7 @@ def _functions(
 ) -> tuple[tuple[FunctionSource, ...], tuple[FunctionSource, ...]]:
     top: list[FunctionSource] = []
     nested: list[FunctionSource] = []
-    for item, one in zip(items, parsed, strict=True):
-        if not one.facts.functions:
-            continue
-        sources = cache.sources(one, item)
-        if sources is None:
-            sources = _sources(item, one)
-            cache.keep_sources(one, item, sources)
+    for sources in cache.functions(items, parsed, _sources):
         for source in sources:
             (nested if source.enclosing else top).append(source)
     return tuple(top), tuple(nested)
@@ -239,13 +237,25 @@ def _functions(
 
 def _sources(item: Item, one: Parsed) -> tuple[FunctionSource, ...]:
     base = item.span.start
+    only = () if one.binds else one.statements
     made = []
     for found in one.facts.functions:
         span = Span(base + found.span.start, base + found.span.end)
         name_span = Span(base + found.name_span.start, base + found.name_span.end)
-        decorators = tuple(found.node.decorator_list)
-        made.append(FunctionSource(found.node.name, found.node, span, name_span, decorators, item, found.enclosing))
+        node, decorators = found.node, tuple(found.node.decorator_list)
+        alone = only == (node,)
+        heads = tuple([_head(d) for d in decorators])
+        made.append(FunctionSource(node.name, node, span, name_span, decorators, item, found.enclosing, alone, heads))
     return tuple(made)
+
+
+def _head(decorator: ast.expr) -> str:
+    match decorator.func if isinstance(decorator, ast.Call) else decorator:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=name), attr=attr):
+            return f"{name}.{attr}"
+    return ""
 
 
 def _imports(parsed: Iterable[Parsed]) -> Mapping[str, str]:

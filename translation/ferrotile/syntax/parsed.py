@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -37,6 +38,11 @@ class Facts(Struct, frozen=True):
     star_imports: tuple[str, ...] = ()
     bindings: tuple[tuple[str, ast.expr | None], ...] = ()
 
+    @property
+    def binds(self) -> bool:
+        """Whether the item gives more than functions to its module."""
+        return bool(self.bindings or self.imports or self.star_imports)
+
 
 class ParseError(Struct, frozen=True):
     message: str
@@ -52,6 +58,8 @@ class Parsed(Struct, frozen=True):
     statements: tuple[ast.stmt, ...]
     facts: Facts
     error: ParseError | None
+    binds: bool = False
+    """`facts.binds`, which is asked at every key."""
 
     def span_from(self, start: int, node: ast.AST) -> Span:
         """The node's place in the file where its item stands at `start`. The node remembers it (`known_place`): each
@@ -89,41 +97,54 @@ class Parsed(Struct, frozen=True):
 SPARE = 32
 """How many things that the last document did not need are kept."""
 MOST = 8192
-"""How many items a cache holds that is told of no rounds."""
+"""How many items a cache holds that is told of no rounds, or twice the items of the longest file."""
 
 
 class ParseCache:
     """Parsed items by digest. Not for use by two threads at once."""
 
-    __slots__ = ("_entries", "_next_key", "_round", "_sources", "_used")
+    __slots__ = ("_entries", "_most", "_next_key", "_round", "_sources", "_used")
 
     def __init__(self, first_key: int = 1) -> None:
         self._entries: dict[tuple[bytes, int], Parsed] = {}
         self._used: dict[tuple[bytes, int], int] = {}
         self._sources: dict[int, tuple[Item, tuple[FunctionSource, ...]]] = {}
         self._round = 0
+        self._most = MOST
         self._next_key = first_key
 
-    def parse(self, item: Item, occurrence: int = 0) -> Parsed:
-        """`occurrence` counts equal items of one file: each has nodes of its own."""
-        name = (item.digest, occurrence)
-        self._used[name] = self._round
-        found = self._entries.get(name)
-        if found is not None:
-            return found
+    def parse_all(self, items: Sequence[Item]) -> list[Parsed]:
+        """The items of one file. Each of those that are equal has nodes of its own."""
+        self._most = max(self._most, 2 * len(items))
+        digests = [i.digest for i in items]
+        if len(set(digests)) == len(digests):
+            names = [(d, 0) for d in digests]
+        else:
+            count: Counter[bytes] = Counter()
+            names = []
+            for digest in digests:
+                names.append((digest, count[digest]))
+                count[digest] += 1
+        self._used.update(dict.fromkeys(names, self._round))
+        found = map(self._entries.get, names)
+        return [p or self._parse(i, n) for p, i, n in zip(found, items, names, strict=True)]
+
+    def _parse(self, item: Item, name: tuple[bytes, int]) -> Parsed:
         made = _parse_item(item.text, self._next_key)
         self._next_key += 1
         self._entries[name] = made
-        if len(self._entries) > MOST:
-            self._drop(MOST // 2)
+        if len(self._entries) > self._most:
+            self._drop(self._most // 2)
         return made
 
-    def end_round(self) -> None:
-        """A document is done: what was not used for long goes."""
-        live = sum(1 for used in self._used.values() if used == self._round)
+    def end_round(self) -> int:
+        """A document is done: what was not used for long goes. How many items it had."""
+        live = sum([used == self._round for used in self._used.values()])
         if len(self._entries) > live + 2 * SPARE:
             self._drop(live + SPARE)
+        self._most = max(MOST, 2 * live)
         self._round += 1
+        return live
 
     def _drop(self, keep: int) -> None:
         oldest = sorted(self._used, key=self._used.__getitem__)
@@ -131,13 +152,23 @@ class ParseCache:
             del self._used[name]
             self._sources.pop(self._entries.pop(name).key, None)
 
-    def sources(self, one: Parsed, item: Item) -> tuple[FunctionSource, ...] | None:
-        """The functions of an item that has not moved since they were kept."""
-        found = self._sources.get(one.key)
-        return found[1] if found is not None and found[0] is item else None
-
-    def keep_sources(self, one: Parsed, item: Item, sources: tuple[FunctionSource, ...]) -> None:
-        self._sources[one.key] = (item, sources)
+    def functions(
+        self,
+        items: Iterable[Item],
+        parsed: Iterable[Parsed],
+        make: Callable[[Item, Parsed], tuple[FunctionSource, ...]],
+    ) -> Iterator[tuple[FunctionSource, ...]]:
+        """The functions of each item that has any, where it stands now: known ones moved, others made."""
+        known = self._sources
+        for item, one in zip(items, parsed, strict=True):
+            if not one.facts.functions:
+                continue
+            found = known.get(one.key)
+            if found is None:
+                found = known[one.key] = (item, make(item, one))
+            elif found[0] is not item:
+                found = known[one.key] = (item, tuple([s.moved(item) for s in found[1]]))
+            yield found[1]
 
 
 LEAVES = frozenset((ast.Name, ast.Constant))
@@ -212,7 +243,7 @@ def _parse_item(text: str, key: int) -> Parsed:
         return Parsed(
             key, data, starts, (), Facts(), ParseError("Python text cannot hold a NUL byte", Span(at, at + 1))
         )
-    return Parsed(key, data, starts, tuple(tree.body), facts, None)
+    return Parsed(key, data, starts, tuple(tree.body), facts, None, facts.binds)
 
 
 def _located(error: SyntaxError, data: bytes, starts: tuple[int, ...]) -> ParseError:

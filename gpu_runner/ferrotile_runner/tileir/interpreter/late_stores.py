@@ -1,9 +1,9 @@
 """Stores that take effect as late as tokens allow.
 
 A store takes effect when an access that waits for its token is made, or at the end of its block; stores that are left
-then take effect in reverse. So a load, or another store, that lacks a token sees what was there before. Relaxed atomics
-whose answers nobody uses are put off as stores are. Where a run has a queue, tokens have values: the numbers of what
-they stand behind.
+then take effect in reverse. So a load, or another store, that lacks a token sees what was there before. Atomics whose
+answers nobody uses are put off as stores are: their memory order is about other blocks. Where a run has a queue, tokens
+have values: the numbers of what they stand behind.
 """
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ class Queue:
         self._used = frozenset(value.number for operation in walk(entry.body) for value in operation.operands)
 
     def is_late(self, operation: Operation) -> bool:
-        order = operation.word("memory_ordering", "weak")
         match TABLE[operation.name].effect:
             case Effect.STORE:
-                return order == "weak"
+                return operation.word("memory_ordering", "weak") == "weak"
             case Effect.ATOMIC:
                 data = (v for v in operation.results if not isinstance(v.type, TokenType))
-                return order in {"weak", "relaxed"} and not any(v.number in self._used for v in data)
+                return not any(v.number in self._used for v in data)
             case _:
                 return False
 

@@ -28,11 +28,12 @@ class OutOfBounds(Exception):
 
 
 class Buffer(Struct):
-    """One array argument: its elements, flat. `blank`: elements that nothing has written hold no value. `shared`: it is
-    read and written, so that reads are kept as well. `fixed`: nothing writes it."""
+    """One array argument: its elements, flat, of which `size` are its own. `blank`: elements that nothing has written
+    hold no value. `shared`: it is read and written, so that reads are kept as well. `fixed`: nothing writes it."""
 
     name: str
     data: Array
+    size: int
     blank: bool = False
     shared: bool = False
     fixed: bool = False
@@ -124,7 +125,7 @@ class Memory(Struct):
         if numbers.size != 1 or not 0 <= int(numbers[0]) <= len(self.buffers):
             raise UnsupportedOperation("a tile of pointers to several arrays")
         number = int(numbers[0])
-        buffer = self.buffers[number - 1] if number else Buffer("null", np.zeros(0, dtype), fixed=True)
+        buffer = self.buffers[number - 1] if number else Buffer("null", np.zeros(0, dtype), 0, fixed=True)
         if buffer.data.dtype != dtype:
             raise UnsupportedOperation(f"pointers to the elements of {buffer.name} as {dtype.name}")
         return Pointers(buffer, (addresses.astype(np.int64) - buffer.base) // dtype.itemsize)
@@ -157,10 +158,10 @@ class Memory(Struct):
             low, high = int(lanes.min()), int(lanes.max())
         else:
             return
-        if low < 0 or high >= buffer.data.size:
+        if low < 0 or high >= buffer.size:
             at, which = self.running, str(low) if low == high else f"{low} to {high}"
             where = "" if at is None or at.location is None else f" (line {at.location.line})"
-            text = f"{buffer.name}: an access to elements {which} of {buffer.data.size}{where}"
+            text = f"{buffer.name}: an access to elements {which} of {buffer.size}{where}"
             need = None if low < 0 else Need(buffer.name, None, high + 1)
             raise OutOfBounds(text, at.text_line if at else 0, need)
 

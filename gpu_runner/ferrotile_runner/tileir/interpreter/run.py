@@ -34,11 +34,13 @@ BATCH_ELEMENTS = 1 << 20
 
 class Storage(Struct, frozen=True):
     """A pointer argument: the array that it points to the start of, C-contiguous. Equal names are one
-    array. `blank`: its elements hold no value before the kernel writes them; reading them is a finding."""
+    array. `blank`: its elements hold no value before the kernel writes them; reading them is a finding. `size`: of its
+    elements so many are the argument's memory, the rest is not to be touched; -1: all."""
 
     name: str
     array: Array
     blank: bool = False
+    size: int = -1
 
 
 Word = Storage | int | float | bool
@@ -168,7 +170,8 @@ def _execute(launch: _Launch, size: int) -> tuple[RunResult, bool]:
                 fixed = word.name not in changed
                 whole = word.array if fixed else np.array(word.array)
                 flat = np.ascontiguousarray(whole).reshape(-1).view(dtype)
-                buffers[word.name] = Buffer(word.name, flat, word.blank, word.name in names, fixed)
+                own = flat.size if word.size < 0 else word.size
+                buffers[word.name] = Buffer(word.name, flat, own, word.blank, word.name in names, fixed)
                 memory.add(buffers[word.name])
                 shapes[word.name] = word.array.shape
             values[parameter.number] = Pointers(buffers[word.name], np.zeros(1, np.int64))

@@ -122,8 +122,14 @@ def _translations(context: Context, snapshot: Snapshot, start: int, end: int) ->
         preview = commands.preview(context.client, snapshot.file.uri, name)
         found.append(types.CodeAction(title=f"Preview Rust of `{name}`", kind=TRANSLATE_KIND, command=preview))
         if not context.client.refreshes_lenses and context.trusted:
-            verify = commands.verify(context.client, snapshot.file.uri, name)
+            uri = snapshot.file.uri
+            if context.is_running(uri, name):
+                stop = commands.cancel(uri, name)
+                found.append(types.CodeAction(title=f"Cancel `{name}`", kind=TRANSLATE_KIND, command=stop))
+                continue
+            verify, run = commands.verify(context.client, uri, name), commands.run(uri, name)
             found.append(types.CodeAction(title=f"Verify `{name}`", kind=TRANSLATE_KIND, command=verify))
+            found.append(types.CodeAction(title=f"Run `{name}`", kind=TRANSLATE_KIND, command=run))
     if every and writes:
         found.append(_write(context, snapshot, every, f"Translate all kernels to Rust ({target})", ALL_KIND))
     return found

@@ -1,4 +1,5 @@
-"""`textDocument/codeLens`: one line above each kernel: verify it, see its Rust, and its verdict once there is one."""
+"""`textDocument/codeLens`: one line above each kernel: verify it, run it, see its Rust, and its verdict once there is
+one; while it is being verified, cancel."""
 
 from __future__ import annotations
 
@@ -54,10 +55,13 @@ def _of(context: Context, snapshot: Snapshot, name: str) -> list[types.Command]:
         codes = dict.fromkeys(d.code for k in entries for d in k.diagnostics if d.severity is Severity.ERROR)
         title = f"{_icon(client.icons, 'circle-slash')}not translated: {', '.join(codes)}".removesuffix(": ")
         return [types.Command(title=title, command="")]
-    found = [
-        commands.verify(client, uri, name, f"{_icon(client.icons, 'play')}Verify"),
-        commands.preview(client, uri, name, f"{_icon(client.icons, 'eye')}Preview Rust"),
-    ]
+    if context.is_running(uri, name) and client.refreshes_lenses:
+        found = [commands.cancel(uri, name, f"{_icon(client.icons, 'debug-stop')}Cancel")]
+    else:
+        found = [commands.verify(client, uri, name, f"{_icon(client.icons, 'play')}Verify")]
+        if context.trusted:
+            found.append(commands.run(uri, name, f"{_icon(client.icons, 'run-all')}Run"))
+    found.append(commands.preview(client, uri, name, f"{_icon(client.icons, 'eye')}Preview Rust"))
     mark = verdict_mark(context, snapshot, name)
     if mark is not None:
         found.append(types.Command(title=mark, command=""))

@@ -10,6 +10,9 @@ TRANSLATE = "ferrotile.server.translate"
 SHOW = "ferrotile.server.showRust"
 PREVIEW = "ferrotile.server.preview"
 VERIFY = "ferrotile.server.verify"
+RUN = "ferrotile.server.run"
+CANCEL = "ferrotile.server.cancel"
+VERIFY_WORKSPACE = "ferrotile.server.verifyWorkspace"
 DEBUG = "ferrotile.server.debugInformation"
 
 
@@ -34,3 +37,13 @@ def verify(client: Client, uri: str, kernel: str, title: str = "Verify") -> type
     """Climb the ladder for a kernel."""
     name = "ferrotile.verify" if "ferrotile.verify" in client.commands else VERIFY
     return types.Command(title=title, command=name, arguments=[uri, kernel])
+
+
+def run(uri: str, kernel: str, title: str = "Run") -> types.Command:
+    """Run a kernel and its translation on the same inputs, on the GPU if there is one."""
+    return types.Command(title=title, command=RUN, arguments=[uri, kernel])
+
+
+def cancel(uri: str, kernel: str, title: str = "Cancel") -> types.Command:
+    """End what runs for a kernel."""
+    return types.Command(title=title, command=CANCEL, arguments=[uri, kernel])

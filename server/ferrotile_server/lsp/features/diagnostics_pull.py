@@ -5,21 +5,22 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+import msgspec
 from lsprotocol import types
 
 from ferrotile_server.lsp.context import Context
+from ferrotile_server.lsp.convert import Plain
 from ferrotile_server.lsp.features.diagnostics_push import analysis_diagnostics
+from ferrotile_server.lsp.protocol import encoded
 
 
-def result_id(found: list[types.Diagnostic]) -> str:
+def result_id(found: list[Plain]) -> str:
     """A digest of all that an editor shows of diagnostics."""
-    state = blake2b(digest_size=12)
-    for one in found:
-        places = [one.range, *(r.location.range for r in one.related_information or ())]
-        numbers = [(p.start.line, p.start.character, p.end.line, p.end.character) for p in places]
-        related = [(r.location.uri, r.message) for r in one.related_information or ()]
-        state.update(repr((one.code, one.severity, one.message, numbers, related, one.data)).encode("utf-8", "replace"))
-    return state.hexdigest()
+    return _digest(encoded(found))
+
+
+def _digest(found: msgspec.Raw) -> str:
+    return blake2b(found, digest_size=12).hexdigest()
 
 
 def register(context: Context) -> None:
@@ -27,13 +28,13 @@ def register(context: Context) -> None:
 
     async def pull(
         params: types.DocumentDiagnosticParams,
-    ) -> types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocumentDiagnosticReport:
+    ) -> msgspec.Raw:
         snapshot = await context.snapshot(params.text_document.uri)
-        found = [] if snapshot is None else analysis_diagnostics(snapshot)
-        identity = result_id(found)
+        found = encoded([] if snapshot is None else analysis_diagnostics(snapshot))
+        identity = _digest(found)
         if params.previous_result_id == identity:
-            return types.RelatedUnchangedDocumentDiagnosticReport(result_id=identity)
-        return types.RelatedFullDocumentDiagnosticReport(items=found, result_id=identity)
+            return encoded({"kind": "unchanged", "resultId": identity})
+        return encoded({"kind": "full", "resultId": identity, "items": found})
 
     options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="ferrotile")
     context.server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)

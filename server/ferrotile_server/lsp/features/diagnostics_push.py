@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ferrotile.syntax.span import Span
 from lsprotocol import types
 
 from ferrotile_server.application import Application
 from ferrotile_server.lsp import convert
 from ferrotile_server.lsp.context import Context, Snapshot
+from ferrotile_server.lsp.convert import Plain
 from ferrotile_server.lsp.features.grouping import grouped
 from ferrotile_server.lsp.features.verify_result import placed, unexplained
 from ferrotile_server.verdicts import Verdict
@@ -41,13 +43,14 @@ class Publisher:
             self._shown.discard(uri)
             self._send(uri, [], None)
 
-    def _send(self, uri: str, found: list[types.Diagnostic], version: int | None) -> None:
-        self._context.server.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
-        )
+    def _send(self, uri: str, found: list[Plain], version: int | None) -> None:
+        params: Plain = {"uri": uri, "diagnostics": found}
+        if version is not None:
+            params["version"] = version
+        self._context.tell(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
 
 
-def analysis_diagnostics(snapshot: Snapshot) -> list[types.Diagnostic]:
+def analysis_diagnostics(snapshot: Snapshot) -> list[Plain]:
     """What the translator has to say."""
     return [
         convert.diagnostic(snapshot.file.uri, snapshot.file, found, snapshot.client)
@@ -55,9 +58,9 @@ def analysis_diagnostics(snapshot: Snapshot) -> list[types.Diagnostic]:
     ]
 
 
-def verdict_diagnostics(snapshot: Snapshot, application: Application) -> list[types.Diagnostic]:
+def verdict_diagnostics(snapshot: Snapshot, application: Application) -> list[Plain]:
     """Verdicts: failures everywhere; passes and stale ones where there is no lens that can be refreshed to say so."""
-    found: list[types.Diagnostic] = []
+    found: list[Plain] = []
     for name in snapshot.kernel_names:
         known = application.verdict(snapshot.file.uri, snapshot.analysis, name)
         if known is None:
@@ -65,20 +68,23 @@ def verdict_diagnostics(snapshot: Snapshot, application: Application) -> list[ty
         verdict, holds = known
         if snapshot.client.refreshes_lenses and not (holds and verdict.failures):
             continue
-        place = snapshot.range_of(snapshot.analysis.named(name)[0].name_span)
+        place = snapshot.analysis.named(name)[0].name_span
         if not holds:
             stale = f"`{name}` changed since it was verified"
-            found.append(types.Diagnostic(place, stale, severity=types.DiagnosticSeverity.Hint, source=VERIFY_SOURCE))
+            found.append(_at(snapshot, place, stale, types.DiagnosticSeverity.Hint))
             continue
         severity = types.DiagnosticSeverity.Error if verdict.failures else types.DiagnosticSeverity.Information
         message = _message(verdict)
         if message:
-            found.append(types.Diagnostic(place, message, severity=severity, source=VERIFY_SOURCE))
+            found.append(_at(snapshot, place, message, severity))
         for finding in placed(snapshot, verdict):
-            shown = convert.diagnostic(snapshot.file.uri, snapshot.file, finding, snapshot.client)
-            shown.source = VERIFY_SOURCE
-            found.append(shown)
+            found.append(convert.diagnostic(snapshot.file.uri, snapshot.file, finding, snapshot.client, VERIFY_SOURCE))
     return found
+
+
+def _at(snapshot: Snapshot, place: Span, message: str, severity: types.DiagnosticSeverity) -> Plain:
+    where = convert.place_of(snapshot.file, place, snapshot.client.encoding)
+    return {"range": where, "message": message, "severity": severity.value, "source": VERIFY_SOURCE}
 
 
 def _message(verdict: Verdict) -> str:

@@ -15,13 +15,15 @@ from ferrotile.syntax.document import Document
 from ferrotile.translation import Options
 from ferrotile_runner.project import Projects, may_hold_kernels, python_files
 from lsprotocol import types
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from ferrotile_server.application import Application
 from ferrotile_server.lsp import convert
 from ferrotile_server.lsp.context import Context
+from ferrotile_server.lsp.convert import Plain
 from ferrotile_server.lsp.features.diagnostics_pull import result_id
 from ferrotile_server.lsp.features.grouping import grouped
+from ferrotile_server.lsp.protocol import encoded
 from ferrotile_server.lsp.session import Client
 from ferrotile_server.lsp.surroundings import path_of
 from ferrotile_server.project_settings import ProjectSettings
@@ -30,14 +32,12 @@ POLL_S = 0.5
 UNTOLD_S = 10.0
 """Between two looks at the files, in an editor that does not tell of changes on disk."""
 
-Report = types.WorkspaceFullDocumentDiagnosticReport | types.WorkspaceUnchangedDocumentDiagnosticReport
-
 
 class Known(Struct, frozen=True):
     """What was found in a file, and what that rests on."""
 
     state: bytes
-    items: list[types.Diagnostic]
+    items: list[Plain]
     identity: str
 
 
@@ -80,32 +80,36 @@ class Scan:
             items = self._diagnose(path, document, own, client)
             self._known[path] = Known(state, items, result_id(items))
 
-    def _diagnose(self, path: Path, document: Document, options: Options, client: Client) -> list[types.Diagnostic]:
+    def _diagnose(self, path: Path, document: Document, options: Options, client: Client) -> list[Plain]:
         uri, around = path.as_uri(), self._projects.around(path)
         workspace, name = (None, "") if around is None else (around.workspace, around.name)
         analysis = self._application.check_document(document, uri, workspace, name, options)
         self._application.forget(uri)
         return [convert.diagnostic(uri, document, found, client) for found in grouped(analysis.diagnostics)]
 
-    def reports(self, previous: Mapping[str, str]) -> tuple[list[Report], bool]:
+    def reports(self, previous: Mapping[str, str]) -> tuple[list[Plain], bool]:
         """One report a file, and whether any is news for an editor that has `previous`, result ids by URI."""
-        reports: list[Report] = []
+        reports: list[Plain] = []
         news = False
         by_path = {path: (uri, identity) for uri, identity in previous.items() if (path := path_of(uri)) is not None}
         for path, known in self._known.items():
             uri, had = by_path.pop(path, (path.as_uri(), None))
             if had == known.identity:
-                reports.append(types.WorkspaceUnchangedDocumentDiagnosticReport(uri=uri, result_id=known.identity))
+                reports.append(_report(uri, known.identity))
             else:
                 news = True
-                reports.append(
-                    types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=known.items, result_id=known.identity)
-                )
+                reports.append(_report(uri, known.identity, known.items))
         for uri, had in by_path.values():
             if had != GONE:
                 news = True
-                reports.append(types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=[], result_id=GONE))
+                reports.append(_report(uri, GONE, []))
         return reports, news
+
+
+def _report(uri: str, identity: str, items: list[Plain] | None = None) -> Plain:
+    """Without `items`, the report that nothing changed."""
+    kind: Plain = {"kind": "unchanged"} if items is None else {"kind": "full", "items": items}
+    return {"uri": uri, "version": None, "resultId": identity, **kind}
 
 
 GONE = "gone"
@@ -118,7 +122,7 @@ def register(context: Context) -> None:
     pool = ThreadPoolExecutor(1, "ferrotile-workspace")
     asked = 0
 
-    async def pull(params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
+    async def pull(params: types.WorkspaceDiagnosticParams) -> Raw:
         nonlocal asked
         asked += 1
         turn = asked
@@ -135,9 +139,9 @@ def register(context: Context) -> None:
                 last = now
                 reports, news = scan.reports(previous)
                 if news or turn != asked:
-                    return types.WorkspaceDiagnosticReport(reports)
+                    return encoded({"items": reports})
             await asyncio.sleep(POLL_S)
-        return types.WorkspaceDiagnosticReport([])
+        return encoded({"items": []})
 
     async def look(folders: tuple[Path, ...], opened: frozenset[Path], options: Options, client: Client) -> None:
         scan.stop.clear()

@@ -4,12 +4,13 @@ client of ours."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from ferrotile_server.lsp.context import Context
-from ferrotile_server.lsp.features import commands, debug_info, verify
+from ferrotile_server.lsp.features import commands, debug_info, run_kernel, verify, verify_workspace
 from ferrotile_server.lsp.features.content import Previews
 from ferrotile_server.lsp.features.rust_file import CannotWrite, edit_for, target_of, write
 from ferrotile_server.lsp.protocol import InvalidParams, Json
@@ -61,7 +62,20 @@ def register(context: Context, previews: Previews, verification: verify.Verifica
 
     async def start(*arguments: Json) -> None:
         uri, kernel = _uri_and_kernel(arguments)
-        context.spawn(_verify(context, verification, verify.VerifyParams(uri, kernel)))
+        context.spawn(_tried(context, verification.run(verify.VerifyParams(uri, kernel))))
+
+    async def run(*arguments: Json) -> None:
+        uri, kernel = _uri_and_kernel(arguments)
+        context.spawn(_tried(context, run_kernel.run(verification, verify.VerifyParams(uri, kernel))))
+
+    async def cancel(*arguments: Json) -> bool:
+        uri, kernel = _uri_and_kernel(arguments) if arguments else (None, None)
+        return verification.works.cancel(uri, kernel)
+
+    async def verify_workspace_(*arguments: Json) -> None:
+        if arguments:
+            raise InvalidParams("There are no arguments.")
+        context.spawn(_tried(context, verify_workspace.verify(context, verification, verify_workspace.Wanted())))
 
     async def debug(*arguments: Json) -> str:
         return debug_info.text(context)
@@ -70,16 +84,20 @@ def register(context: Context, previews: Previews, verification: verify.Verifica
     server.command(commands.SHOW)(show)
     server.command(commands.PREVIEW)(preview)
     server.command(commands.VERIFY)(start)
+    server.command(commands.RUN)(run)
+    server.command(commands.CANCEL)(cancel)
+    server.command(commands.VERIFY_WORKSPACE)(verify_workspace_)
     server.command(commands.DEBUG)(debug)
 
 
-async def _verify(context: Context, verification: verify.Verification, wanted: verify.VerifyParams) -> None:
+async def _tried(context: Context, work: Awaitable[object]) -> None:
+    """What fails is told to the user."""
     try:
-        await verification.run(wanted)
+        await work
     except JsonRpcException as error:
         _tell(context, error.message, types.MessageType.Warning)
     except asyncio.CancelledError:
-        _tell(context, "Verification was cancelled.", types.MessageType.Info)
+        _tell(context, "Cancelled.", types.MessageType.Info)
 
 
 def _tell(context: Context, text: str, kind: types.MessageType) -> None:

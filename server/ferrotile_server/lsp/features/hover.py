@@ -20,7 +20,7 @@ from ferrotile_server.lsp.context import Context, Snapshot
 from ferrotile_server.lsp.convert import escape, fence
 from ferrotile_server.lsp.features import signature_text
 from ferrotile_server.lsp.features.directives import Word, directive_at, kernel_below, word_at
-from ferrotile_server.lsp.features.verdict_text import unsafe_text, verdict_text
+from ferrotile_server.lsp.features.verdict_text import history_text, unsafe_text, verdict_text
 
 HEAD_LINES = 25
 BODY_LINES = 12
@@ -97,7 +97,9 @@ def _head(context: Context, snapshot: Snapshot, kernel: KernelTranslation) -> tu
         return (first, *_signature(snapshot, kernel))
     told = [verdict_text(context, snapshot, kernel.name), unsafe_text(snapshot, kernel.name)]
     first = Part(f"{kernel.name}: {'; '.join(t for t in told if t)}")
-    return (first, *_signature(snapshot, kernel), Part(_shorten(_entry(kernel.rust), HEAD_LINES), "rust"))
+    before = history_text(context, snapshot, kernel.name)
+    earlier = () if before is None else (Part(before),)
+    return (first, *earlier, *_signature(snapshot, kernel), Part(_shorten(_entry(kernel.rust), HEAD_LINES), "rust"))
 
 
 def _signature(snapshot: Snapshot, kernel: KernelTranslation) -> tuple[Part, ...]:

@@ -56,6 +56,7 @@ def register(
         marks.touch("", at_once=at_once)
 
     context.refresh = refresh
+    context.refresh_marks = lambda: marks.touch("", at_once=True)
     fetch_settings = configuration.register(context)
 
     def initialize(params: types.InitializeParams) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from ferrotile_server.lsp.context import Context, Snapshot
 
 UNVERIFIED = "translated, not verified yet"
@@ -26,6 +28,13 @@ def verdict_mark(context: Context, snapshot: Snapshot, name: str) -> str | None:
         return STALE
     sign = "\N{BALLOT X}" if verdict.failures else "\N{CHECK MARK}" if verdict.passed else "\N{MIDDLE DOT}"
     return f"{sign} {verdict.line}"
+
+
+def history_text(context: Context, snapshot: Snapshot, name: str) -> str | None:
+    """What earlier verdicts said: `earlier: 14:02 proved failed; 13:58 proved`; None where there are none."""
+    earlier = context.application.history(snapshot.file.uri, name)[1:]
+    told = [f"{time.strftime('%H:%M', time.localtime(v.at))} {v.line}" for v in earlier]
+    return f"earlier: {'; '.join(told)}" if told else None
 
 
 def unsafe_text(snapshot: Snapshot, name: str) -> str | None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,7 @@ class VerifyParams(Struct, frozen=True):
     rungs: tuple[str, ...] = DEFAULT_RUNGS
     work_done: str | int | None = None
     partial: str | int | None = None
+    verb: str = "Verify"
 
 
 class RequestFailed(JsonRpcException):
@@ -73,6 +76,36 @@ def _token(params: dict[str, object], key: str) -> str | int | None:
     raise InvalidParams(f"`{key}` must be text or a whole number.")
 
 
+class Works:
+    """Which kernels are being verified or wait for it, with what cancels that."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._running: list[tuple[str, frozenset[str], Event]] = []
+
+    def is_running(self, uri: str, kernel: str) -> bool:
+        return any(u == uri and kernel in names for u, names, _ in self._running)
+
+    def cancel(self, uri: str | None, kernel: str | None) -> bool:
+        """Cancel what runs for a kernel, for a file, or at all; whether there was something."""
+        found = [flag for u, names, flag in self._running if uri in (None, u) and (kernel is None or kernel in names)]
+        for flag in found:
+            flag.set()
+        return bool(found)
+
+    @contextmanager
+    def running(self, uri: str, names: tuple[str, ...], cancel: Event) -> Iterator[None]:
+        """While these kernels have work under way; lenses say so."""
+        entry = (uri, frozenset(names), cancel)
+        self._running.append(entry)
+        self._context.refresh_marks()
+        try:
+            yield
+        finally:
+            self._running.remove(entry)
+            self._context.refresh_marks()
+
+
 class Verification:
     """Runs one verification at a time, in a thread of its own that outlives each run."""
 
@@ -80,13 +113,19 @@ class Verification:
         self._context = context
         self._turn = asyncio.Lock()
         self._pool = ThreadPoolExecutor(1, "ferrotile-verify")
+        self.works = Works(context)
+        context.is_running = self.works.is_running
+
+    def require_trust(self) -> None:
+        """Raises where the workspace is not trusted."""
+        if not self._context.trusted:
+            raise RequestFailed(REFUSAL)
 
     async def run(self, wanted: VerifyParams) -> list[dict[str, object]]:
         """Verify and show the verdicts; gives those that were not sent as partial results. Raises an error with a
         message for the user, or is cancelled."""
         context = self._context
-        if not context.trusted:
-            raise RequestFailed(REFUSAL)
+        self.require_trust()
         snapshot = await context.snapshot(wanted.uri)
         if snapshot is None:
             raise InvalidParams("The document is not open.")
@@ -96,13 +135,28 @@ class Verification:
                 raise InvalidParams(f"There is no kernel `{wanted.kernel}`.")
             names = (wanted.kernel,)
         cancel = Event()
-        title = f"Verify {wanted.kernel or snapshot.file.stem}"
+        title = f"{wanted.verb} {wanted.kernel or snapshot.file.stem}"
         shown = context.client.progress
         async with context.progress.work(context.server, shown, title, cancel, wanted.work_done) as say:
+            return await self.climb(snapshot, names, wanted, say, cancel)
+
+    async def climb(
+        self, snapshot: Snapshot, names: tuple[str, ...], wanted: VerifyParams, say: Progress, cancel: Event
+    ) -> list[dict[str, object]]:
+        """Climb with kernels of an analysed snapshot once it is their turn."""
+        with self.works.running(snapshot.file.uri, names, cancel):
             if self._turn.locked():
                 say("queued")
+                await self._until_turn(cancel)
             async with self._turn:
                 return await self._climb(snapshot, names, wanted, say, cancel)
+
+    async def _until_turn(self, cancel: Event) -> None:
+        """Wait while another runs; what was cancelled meanwhile needs no turn."""
+        while self._turn.locked():
+            if cancel.is_set():
+                raise asyncio.CancelledError
+            await asyncio.sleep(_POLL_S)
 
     async def _climb(
         self, snapshot: Snapshot, names: tuple[str, ...], wanted: VerifyParams, say: Progress, cancel: Event

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
@@ -28,23 +27,27 @@ METHOD = "ferrotile/workspaceKernels"
 
 
 def register(context: Context) -> None:
-    """Offer the request. One search runs at a time, in a thread of its own."""
-    pool = ThreadPoolExecutor(1, "ferrotile-kernels")
+    """Offer the request."""
 
     async def workspace_kernels(params: Json) -> dict[str, object]:
-        folders = [path for uri in context.server.workspace.folders if (path := path_of(uri)) is not None]
-        opened = {path: file.document for file in context.documents if (path := path_of(file.uri)) is not None}
-        cancel = Event()
-        try:
-            work = asyncio.get_running_loop().run_in_executor(
-                pool, _search, folders, opened, context.client.encoding, cancel
-            )
-            files, complete = await work
-        finally:
-            cancel.set()
+        files, complete = await list_kernels(context)
         return {"files": files, "complete": complete}
 
     context.server.feature(METHOD)(workspace_kernels)
+
+
+async def list_kernels(context: Context) -> tuple[list[dict[str, object]], bool]:
+    """The files with kernels, and whether these are all. One search runs at a time, in a thread of its own."""
+    folders = [path for uri in context.server.workspace.folders if (path := path_of(uri)) is not None]
+    opened = {path: file.document for file in context.documents if (path := path_of(file.uri)) is not None}
+    cancel = Event()
+    try:
+        work = asyncio.get_running_loop().run_in_executor(
+            context.searches, _search, folders, opened, context.client.encoding, cancel
+        )
+        return await work
+    finally:
+        cancel.set()
 
 
 def _search(
@@ -60,14 +63,14 @@ def _search(
     for path in sorted(paths):
         if cancel.is_set():
             break
-        document = opened.get(path) or _read(path)
+        document = opened.get(path) or read(path)
         kernels = [] if document is None else _kernels(document, encoding)
         if kernels:
             found.append({"uri": path.as_uri(), "kernels": kernels})
     return found, complete
 
 
-def _read(path: Path) -> Document | None:
+def read(path: Path) -> Document | None:
     """A file that may hold kernels; None for any other, and for one that cannot be read."""
     try:
         if path.stat().st_size > LARGEST_FILE:

@@ -15,7 +15,19 @@ KERNEL = "cuda.tile.kernel"
 def find_kernels(module: Module) -> tuple[FunctionSource, ...]:
     """The functions decorated with `@ct.kernel` or `@ct.kernel(...)`, under any alias, and those that a module-level
     `name = ct.kernel(function)` makes kernels, under that name; in file order."""
-    decorated = [f for f in (*module.functions, *module.nested) if kernel_decorator(module, f) is not None]
+    known: dict[str, bool] = {}
+    decorated = []
+    for function in (*module.functions, *module.nested):
+        heads = function.heads
+        if len(heads) == 1 and heads[0]:
+            # Most kernels of a file are marked alike, and this is asked at every key.
+            head = heads[0]
+            if head not in known:
+                known[head] = kernel_decorator(module, function) is not None
+            if known[head]:
+                decorated.append(function)
+        elif heads and kernel_decorator(module, function) is not None:
+            decorated.append(function)
     made = list(_made(module)) if any(target == KERNEL for target in _reach(module)) else []
     if not made and not module.nested:
         return tuple(decorated)

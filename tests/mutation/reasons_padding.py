@@ -1,0 +1,81 @@
+"""Why the padding of a view shows nowhere."""
+
+from __future__ import annotations
+
+from ferrotile_runner.tileir.model import Operation, PartitionViewType, Value, walk
+from ferrotile_runner.tileir.operations import TABLE, Effect, Kind
+from given import Given, Reason, kinds
+
+
+def _only_stored_to(given: Given) -> bool:
+    users = given.known.users.get(given.at.results[0].number, [])
+    return all(TABLE[op.name].effect not in {Effect.LOAD} for op in users)
+
+
+def _no_lane_outside(given: Given) -> bool:
+    kind = given.at.results[0].type
+    if not isinstance(kind, PartitionViewType):
+        return False
+    extents = [kind.view.shape[axis] for axis in kind.dim_map]
+    return all(t == 1 or (e is not None and e % t == 0) for t, e in zip(kind.tile, extents, strict=True))
+
+
+def _left_open(given: Given) -> bool:
+    """No view and no load of the original has a padding: what lies outside is for the translation to choose."""
+    operations = list(walk(given.sides.python.body))
+    views = (r.type for op in operations for r in op.results)
+    return all(getattr(kind, "padding", None) is None for kind in views) and not any(
+        op.optional("padding") is not None for op in operations if TABLE[op.name].effect is Effect.LOAD
+    )
+
+
+_SHAPES = frozenset(["constant", "make_tensor_view", "make_partition_view", "return", "broadcast", "reshape", "iota",
+                     "for", "if", "loop", "continue", "yield", "get_tile_block_id", "get_index_space_shape",
+                     "get_tensor_shape", "offset"])  # fmt: skip
+_LANE_BY_LANE = _SHAPES | {
+    name for name, row in TABLE.items() if row.kind is Kind.ELEMENTWISE or row.effect is not Effect.NONE
+}
+
+
+def _lanes_not_stored(given: Given) -> bool:
+    """All is done lane by lane, and tiles are stored where they were loaded, in arrays of the same extents: lanes
+    outside go nowhere. What is gathered in between is masked."""
+    views = [op for op in given.known.accesses if "view" in op.named]
+    others = [op for op in given.known.accesses if "view" not in op.named]
+    gathered = all(op.name == "load_ptr_tko" and op.optional("mask") is not None for op in others)
+    plain = all(op.name in _LANE_BY_LANE for op in walk(given.known.entry.body))
+    lanes = {_lanes(given, op) for op in views}
+    return plain and gathered and len(lanes) == 1 and None not in lanes
+
+
+def _lanes(given: Given, access: Operation) -> tuple[tuple[tuple[str, int], str | int | None, int], ...] | None:
+    """For each axis of a tile the component of its index, what the signature calls the extent of the array along it,
+    and how many lanes there are."""
+    kind, tiles = access.one("view").type, given.known.definitions.get(access.one("view").number)
+    tensor = None if tiles is None else given.known.definitions.get(tiles.one("view").number)
+    if tensor is None or not isinstance(kind, PartitionViewType):
+        return None
+    words = iter(tensor.named.get("shape", ()))
+    extents = [e if e is not None else given.known.size_name(next(words)) for e in kind.view.shape]
+    places = [_place(given, value) for value in access.named["index"]]
+    if any(extents[axis] is None for axis in kind.dim_map):
+        return None
+    return tuple((p, extents[axis], lanes) for p, axis, lanes in zip(places, kind.dim_map, kind.tile, strict=True))
+
+
+def _place(given: Given, value: Value) -> tuple[str, int]:
+    """A component of an index: the block's id along an axis, or a value."""
+    while (made := given.known.definitions.get(value.number)) is not None and made.name == "assume":
+        value = made.operands[0]
+    if made is not None and made.name == "get_tile_block_id":
+        return made.name, [r.number for r in made.results].index(value.number)
+    return "", value.number
+
+
+ROWS = (
+    Reason("padding of a view that is only stored to", kinds("other padding"), _only_stored_to),
+    Reason("no lane of the view lies outside: its tiles divide its extents", kinds("other padding"), _no_lane_outside),
+    Reason("padding that the original leaves open", kinds("other padding"), _left_open),
+    Reason("padding in lanes that are stored nowhere: all is done lane by lane", kinds("other padding"),
+           _lanes_not_stored),
+)  # fmt: skip

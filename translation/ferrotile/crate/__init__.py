@@ -1,0 +1,1 @@
+"""A Cargo project from translated kernels: modules, host functions, tests, documentation. Pure."""

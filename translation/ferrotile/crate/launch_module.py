@@ -1,0 +1,430 @@
+"""`launch.rs`: the checks of every launch, and how a kernel gets a tensor that it writes. Only what is used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+_HEAD = """\
+//! What every launch checks first, and how kernels get the tensors that they write.
+"""
+
+_BASE = """
+/// The longest extent: kernels round extents up to whole tiles, in 32 bits.
+const LONGEST: i64 = 1 << 30;
+
+/// The checks of one kernel's launch; errors name the kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch(pub(crate) &'static str);
+
+impl Launch {
+    fn error(self, message: &str) -> Error {
+        Error::KernelLaunch(KernelLaunchError(format!("{}: {message}", self.0)))
+    }
+
+    /// The extents of a tensor that a kernel can be given.
+    pub(crate) fn tensor<T: DType, const RANK: usize>(
+        self,
+        name: &str,
+        tensor: &Tensor<T>,
+    ) -> Result<[i64; RANK], Error> {
+        self.layout(name, tensor.shape(), tensor.strides())
+    }
+
+    fn layout<const RANK: usize>(
+        self,
+        name: &str,
+        shape: &[i32],
+        strides: &[i32],
+    ) -> Result<[i64; RANK], Error> {
+        let Ok(extents) = <[i32; RANK]>::try_from(shape) else {
+            let rank = shape.len();
+            return Err(self.error(&format!("`{name}` has {rank} axes, not {RANK}")));
+        };
+        let extents = extents.map(i64::from);
+        if extents.iter().any(|n| !(1..=LONGEST).contains(n)) {
+            let message = format!("`{name}` has the extents {shape:?}, not from 1 to {LONGEST}");
+            return Err(self.error(&message));
+        }
+        let elements = extents.iter().fold(1, |all: i64, &n| all.saturating_mul(n));
+        if elements > i64::from(i32::MAX) {
+            let message = format!("`{name}` has {elements} elements, more than 32 bits count");
+            return Err(self.error(&message));
+        }
+        if strides.last() != Some(&1) || strides.iter().any(|&s| s < 0) {
+            let message = format!("`{name}` has the strides {strides:?}: the last must be 1");
+            return Err(self.error(&message));
+        }
+        // cutile 0.5 takes the divisibility of one stride for another's where a unit stride is in front.
+        if strides.iter().skip_while(|&&s| s != 1).any(|&s| s != 1) {
+            let message = format!("`{name}` has the strides {strides:?}: 1 must come last");
+            return Err(self.error(&message));
+        }
+        Ok(extents)
+    }
+"""
+
+_METHODS = {
+    "same": """
+    /// Two numbers of a launch that have to be equal.
+    pub(crate) fn same(self, left: &str, a: i64, right: &str, b: i64) -> Result<(), Error> {
+        if a == b {
+            return Ok(());
+        }
+        Err(self.error(&format!("{left} is {a}, but {right} is {b}")))
+    }
+""",
+    "multiple": """
+    /// An extent that has to be a multiple of a number.
+    pub(crate) fn multiple(self, name: &str, extent: i64, of: i64) -> Result<(), Error> {
+        if extent % of == 0 {
+            return Ok(());
+        }
+        Err(self.error(&format!("{name} is {extent}, not a multiple of {of}")))
+    }
+""",
+    "inside": """
+    /// Tile indices up to a number, along an axis of so many tiles.
+    pub(crate) fn inside(
+        self,
+        name: &str,
+        axis: usize,
+        below: i64,
+        tiles: i64,
+    ) -> Result<(), Error> {
+        if below <= tiles {
+            return Ok(());
+        }
+        let message = format!("`{name}` has {tiles} tiles along axis {axis}, but {below} are used");
+        Err(self.error(&message))
+    }
+""",
+    "positive": """
+    /// A constant that counts something.
+    pub(crate) fn positive(self, name: &str, value: i64) -> Result<(), Error> {
+        if value > 0 {
+            return Ok(());
+        }
+        Err(self.error(&format!("`{name}` is {value}, not at least 1")))
+    }
+""",
+    "contiguous": """
+    /// A tensor whose rows follow each other without gaps.
+    pub(crate) fn contiguous<T: DType>(self, name: &str, tensor: &Tensor<T>) -> Result<(), Error> {
+        if tensor.is_contiguous() {
+            return Ok(());
+        }
+        Err(self.error(&format!("`{name}` is not contiguous")))
+    }
+""",
+    "distinct": """
+    /// A tensor whose elements are all at places of their own, so that blocks can write them.
+    pub(crate) fn distinct<T: DType>(self, name: &str, tensor: &Tensor<T>) -> Result<(), Error> {
+        if distinct(tensor.shape(), tensor.strides()) {
+            return Ok(());
+        }
+        Err(self.error(&format!("`{name}` is written, but its elements overlap")))
+    }
+""",
+    "grid": """
+    /// The numbers of blocks along the axes of a grid.
+    pub(crate) fn grid(self, blocks: [i64; 3]) -> Result<(u32, u32, u32), Error> {
+        let [x, y, z] = blocks;
+        let most = i64::from(i32::MAX);
+        let fits = |n: i64, most: i64| (1..=most).contains(&n);
+        if !fits(x, most) || !fits(y, 65535) || !fits(z, 65535) {
+            return Err(self.error(&format!("there is no grid of {blocks:?} blocks")));
+        }
+        Ok((x as u32, y as u32, z as u32))
+    }
+""",
+}
+
+_DISTINCT = """
+/// Whether no two elements of such a layout are at one place: each axis steps over all that is within.
+fn distinct(shape: &[i32], strides: &[i32]) -> bool {
+    let pairs = shape.iter().zip(strides);
+    let mut axes: Vec<(i64, i64)> = pairs.map(|(&n, &s)| (s.into(), n.into())).collect();
+    axes.retain(|&(_, extent)| extent > 1);
+    axes.sort_unstable();
+    let mut reach = 1;
+    axes.iter().all(|&(stride, extent)| {
+        let apart = stride >= reach;
+        reach = stride * extent;
+        apart
+    })
+}
+"""
+
+_TILES = """
+/// How many tiles cover an extent.
+pub(crate) fn tiles(extent: i64, tile: i64) -> i64 {
+    (extent + tile - 1) / tile
+}
+"""
+
+_WRITTEN = """
+/// A tensor that a kernel writes through `&Tensor`: an input to the launcher, of which the kernel has sole use.
+pub(crate) struct Written<'a, T: DType> {
+    pointer: u64,
+    shape: Vec<i32>,
+    strides: Vec<i32>,
+    spec: SpecializationBits,
+    tensor: Partition<&'a mut Tensor<T>>,
+}
+
+impl<'a, T: DType> Written<'a, T> {
+    /// # Panics
+    ///
+    /// Where another tensor shares the storage, as `partition` does.
+    pub(crate) fn new(tensor: &'a mut Tensor<T>) -> Self {
+        Self {
+            pointer: tensor.device_pointer().cu_deviceptr(),
+            shape: tensor.shape().to_vec(),
+            strides: tensor.strides().to_vec(),
+            spec: tensor.spec().clone(),
+            tensor: tensor.partition([1]),
+        }
+    }
+}
+
+// SAFETY: all that is said of the tensor is its own; `retain` asks for exclusive access, as for an output.
+unsafe impl<T: DType> KernelInputStored for Written<'_, T> {
+    fn retain(&self, context: &ExecutionContext) -> Result<(), DeviceError> {
+        KernelOutputStored::retain(&self.tensor, context)
+    }
+
+    fn push_kernel_args(&self, launcher: &mut AsyncKernelLaunchBuilder) {
+        // SAFETY: the address of the tensor's storage, which `retain` keeps alive.
+        unsafe { launcher.push_device_ptr(self.pointer) };
+        for word in self.shape.iter().chain(&self.strides) {
+            launcher.push_arg(*word);
+        }
+    }
+
+    fn shape(&self) -> &[i32] {
+        &self.shape
+    }
+
+    fn strides(&self) -> &[i32] {
+        &self.strides
+    }
+
+    fn spec(&self) -> &SpecializationBits {
+        &self.spec
+    }
+
+    fn dtype_str(&self) -> &'static str {
+        T::DTYPE.as_str()
+    }
+}
+
+impl<T: DType> KernelInput<T> for Written<'_, T> {
+    type Stored = Self;
+    type Returned = ();
+
+    fn prepare(self) -> Self {
+        self
+    }
+
+    fn recover(_: Self) {}
+}
+
+impl<T: DType> IntoDeviceOp<Self> for Written<'_, T> {
+    type Op = Value<Self>;
+
+    fn into_op(self) -> Value<Self> {
+        value(self)
+    }
+}
+"""
+
+_MERGED = """
+/// A contiguous tensor that a kernel writes with its leading axes as one.
+pub(crate) struct Merged<'a, T: DType> {
+    pointer: u64,
+    shape: Vec<i32>,
+    strides: Vec<i32>,
+    spec: SpecializationBits,
+    tile: Vec<usize>,
+    tensor: Partition<&'a mut Tensor<T>>,
+}
+
+impl<'a, T: DType> Merged<'a, T> {
+    /// # Panics
+    ///
+    /// Where another tensor shares the storage, as `partition` does.
+    pub(crate) fn new<const RANK: usize>(tensor: &'a mut Tensor<T>, tile: [usize; RANK]) -> Self {
+        let merged = tensor.shape().len() - RANK;
+        let strides = tensor.strides()[merged..].to_vec();
+        let mut shape = tensor.shape()[merged..].to_vec();
+        shape[0] *= tensor.shape()[..merged].iter().product::<i32>();
+        let pointer = tensor.device_pointer().cu_deviceptr();
+        Self {
+            pointer,
+            spec: compute_spec(pointer, &shape, &strides, size_of::<T>() as i32),
+            shape,
+            strides,
+            tile: tile.to_vec(),
+            tensor: tensor.partition([1]),
+        }
+    }
+
+    fn tile(&self) -> Vec<i32> {
+        self.tile.iter().map(|&n| n as i32).collect()
+    }
+}
+
+// SAFETY: a contiguous tensor has these elements with its leading axes as one; `retain` is the tensor's own.
+unsafe impl<T: DType> KernelOutputStored<T> for Merged<'_, T> {
+    fn retain(&self, context: &ExecutionContext) -> Result<(), DeviceError> {
+        KernelOutputStored::retain(&self.tensor, context)
+    }
+
+    fn push_kernel_args(&self, launcher: &mut AsyncKernelLaunchBuilder) {
+        // SAFETY: the address of the tensor's storage, which `retain` keeps alive.
+        unsafe { launcher.push_device_ptr(self.pointer) };
+        let tile = self.tile();
+        let words = self.shape.iter().chain(&self.strides);
+        for word in words.chain(&tile).chain(&self.strides) {
+            launcher.push_arg(*word);
+        }
+    }
+
+    fn grid(&self) -> Result<(u32, u32, u32), Error> {
+        let blocks = |axis: usize| match (self.shape.get(axis), self.tile.get(axis)) {
+            (Some(&extent), Some(&tile)) => (extent as u32).div_ceil(tile as u32),
+            _ => 1,
+        };
+        Ok((blocks(0), blocks(1), blocks(2)))
+    }
+
+    fn dtype_str(&self) -> &'static str {
+        T::DTYPE.as_str()
+    }
+
+    fn partition_shape_as_i32(&self) -> Vec<i32> {
+        self.tile()
+    }
+
+    fn partition_shape(&self) -> &[usize] {
+        &self.tile
+    }
+
+    fn strides_hint(&self) -> Vec<i32> {
+        let ones = self.spec.stride_one.iter();
+        ones.map(|&one| if one { 1 } else { -1 }).collect()
+    }
+
+    fn spec(&self) -> &SpecializationBits {
+        &self.spec
+    }
+
+    fn shape_as_i32(&self) -> Vec<i32> {
+        self.shape.clone()
+    }
+}
+
+impl<T: DType> KernelOutput<T> for Merged<'_, T> {
+    type Stored = Self;
+    type Returned = ();
+
+    fn prepare(self) -> Self {
+        self
+    }
+
+    fn recover(_: Self) {}
+}
+
+impl<T: DType> IntoDeviceOp<Self> for Merged<'_, T> {
+    type Op = Value<Self>;
+
+    fn into_op(self) -> Value<Self> {
+        value(self)
+    }
+}
+"""
+
+_FLOAT = """
+/// The element types that generic kernels take.
+pub trait Float: DType + DeviceCopy {}
+
+impl Float for f16 {}
+impl Float for bf16 {}
+impl Float for f32 {}
+"""
+
+_TESTS = """
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn layouts() {
+        let launch = Launch("k");
+        assert_eq!(launch.layout("x", &[3, 5], &[8, 1]).unwrap(), [3, 5]);
+        let two_axes = refused(launch.layout::<1>("x", &[3, 5], &[5, 1]));
+        assert!(two_axes.contains("`x` has 2 axes, not 1"));
+        assert!(refused(launch.layout::<2>("x", &[3, 5], &[1, 3])).contains("the last must be 1"));
+        assert!(refused(launch.layout::<1>("x", &[0], &[1])).contains("extents [0]"));
+        let before = refused(launch.layout::<3>("x", &[1, 5, 7], &[1, 7, 1]));
+        assert!(before.contains("1 must come last"));
+        let many = launch.layout::<2>("x", &[1 << 20, 1 << 20], &[1 << 20, 1]);
+        assert!(refused(many).contains("more than 32 bits count"));
+    }
+"""
+
+_TESTS_OF = {
+    "same": """
+    #[test]
+    fn equal_extents() {
+        assert!(Launch("k").same("x.shape[0]", 3, "y.shape[0]", 3).is_ok());
+        let message = refused(Launch("k").same("x.shape[0]", 3, "y.shape[0]", 4));
+        assert_eq!(message, "error: k: x.shape[0] is 3, but y.shape[0] is 4");
+    }
+""",
+    "tiles": """
+    #[test]
+    fn whole_tiles() {
+        assert_eq!([tiles(1, 8), tiles(8, 8), tiles(9, 8)], [1, 1, 2]);
+    }
+""",
+    "distinct": """
+    #[test]
+    fn overlaps() {
+        assert!(distinct(&[3, 5], &[5, 1]) && distinct(&[3, 5], &[8, 1]));
+        assert!(distinct(&[1, 5], &[0, 1]));
+        assert!(!distinct(&[3, 5], &[4, 1]) && !distinct(&[3, 5], &[0, 1]));
+    }
+""",
+    "grid": """
+    #[test]
+    fn grids() {
+        assert_eq!(Launch("k").grid([70000, 2, 3]).unwrap(), (70000, 2, 3));
+        assert!(Launch("k").grid([1, 65536, 1]).is_err() && Launch("k").grid([0, 1, 1]).is_err());
+    }
+""",
+}
+
+
+def launch_module(uses: Collection[str]) -> str:
+    """The text of `launch.rs` for the methods and types that the host functions use."""
+    imports = ["use cutile::error::KernelLaunchError;", "use cutile::prelude::*;"]
+    if "Written" in uses or "Merged" in uses:
+        imports += ["use cutile::cuda_async::error::DeviceError;"]
+        imports += ["use cutile::cuda_async::launch::AsyncKernelLaunchBuilder;"]
+    if "Merged" in uses:
+        imports += ["use cutile::tensor::compute_spec;"]
+    if "Float" in uses:
+        imports += ["use cutile::cuda_core::DeviceCopy;", "use cutile::half::{bf16, f16};"]
+    body = [_HEAD, "\n", "\n".join(sorted(imports)), "\n", _BASE]
+    body += [text for name, text in _METHODS.items() if name in uses]
+    body.append("}\n")
+    body += [_DISTINCT] if "distinct" in uses else []
+    body += [_TILES] if "tiles" in uses else []
+    body += [text for name, text in (("Written", _WRITTEN), ("Merged", _MERGED), ("Float", _FLOAT)) if name in uses]
+    body += [_TESTS, *(text for name, text in _TESTS_OF.items() if name in uses), "}\n"]
+    return "".join(body)

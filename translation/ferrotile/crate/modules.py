@@ -1,0 +1,200 @@
+"""The Rust modules of a crate: one a Python file, one of the device functions that several of them share."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ferrotile.crate.attribution import attribution
+from ferrotile.crate.host import CannotLaunch, host_of
+from ferrotile.crate.host_text import HALVES, OF_CUDA_CORE, FunctionNames, HostText, host_text
+from ferrotile.crate.model import PythonFile, Refused
+from ferrotile.crate.names import Names, camel, snake
+from ferrotile.crate.plan import Planned, plan_kernel
+from ferrotile.crate.writing import docs, imported
+from ferrotile.rust.emit import Parts, broken_head, render_file
+from ferrotile.rust.safety import Helper
+from ferrotile.translation import KernelTranslation
+
+SHARED = "device"
+_RESERVED = ("launch", SHARED, "lib", "main", "common", "compiles")
+
+
+class Kernel(Struct, frozen=True):
+    """A kernel of a module; `host` is None where it has no host functions."""
+
+    planned: Planned
+    host: HostText | None
+
+
+class RustModule(Struct, frozen=True):
+    """A module of the crate, before its text."""
+
+    name: str
+    file: PythonFile
+    kernels: tuple[Kernel, ...]
+
+
+def modules_of(files: Sequence[PythonFile]) -> tuple[tuple[RustModule, ...], tuple[Refused, ...]]:
+    """A module for each file with a kernel that is translated, and the kernels that have no host function."""
+    scope = Names(_RESERVED)
+    made: list[RustModule] = []
+    refused: list[Refused] = []
+    for file in files:
+        if not any(p is not None for p in file.parts):
+            continue
+        folder = file.path.replace("\\", "/").rpartition("/")[0].rpartition("/")[2]
+        name = scope.take(file.stem, f"{folder}_{file.stem}" if folder else None)
+        functions = Names()
+        kernels: list[Kernel] = []
+        for kernel, parts in _variants(file):
+            planned = plan_kernel(file, kernel, parts)
+            names = _function_names(functions, planned.entry.name)
+            link = f"[{file.path}:{_line(file, planned)}]({file.link}#L{_line(file, planned)})"
+            try:
+                kernels.append(Kernel(planned, host_text(host_of(planned), names, link)))
+            except CannotLaunch as reason:
+                refused.append(Refused(name, planned.entry.name, str(reason)))
+                kernels.append(Kernel(planned, None))
+        made.append(RustModule(name, file, tuple(kernels)))
+    return tuple(made), tuple(refused)
+
+
+def _variants(file: PythonFile) -> list[tuple[KernelTranslation, Parts]]:
+    """Kernels that are translated, each text once; of those with one name the later ones are numbered."""
+    found: dict[str, list[Parts]] = {}
+    made: list[tuple[KernelTranslation, Parts]] = []
+    for kernel, parts in zip(file.kernels, file.parts, strict=True):
+        if parts is None or kernel.entry is None:
+            continue
+        before = found.setdefault(parts.name, [])
+        if any(p.body == parts.body for p in before):
+            continue
+        before.append(parts)
+        if len(before) > 1:
+            name = f"{parts.name}_{len(before)}"
+            parts = _renamed(parts, name)
+            kernel = replace(kernel, entry=replace(kernel.entry, name=name))
+        made.append((kernel, parts))
+    return made
+
+
+def _renamed(parts: Parts, name: str) -> Parts:
+    old = re.escape(parts.name)
+    head = re.compile(rf"^    fn {old}\b|^    // {old}:")
+    lines = (head.sub(lambda m: m[0].replace(parts.name, name), line) for line in parts.body)
+    return Parts(name, parts.helpers, tuple(part for line in lines for part in broken_head(line)))
+
+
+def _function_names(scope: Names, entry: str) -> FunctionNames:
+    plain = scope.take(entry)
+    return FunctionNames(plain, scope.take(f"{plain}_into"), scope.take(f"{plain}_op"), f"{camel(plain)}Config")
+
+
+def _line(file: PythonFile, planned: Planned) -> int:
+    return file.document.lines.line_of(planned.kernel.name_span.start) + 1
+
+
+def shared_helpers(modules: Sequence[RustModule]) -> tuple[Helper, ...]:
+    """Device functions that several modules need, word for word; of one name the one that most need, with those that
+    they call."""
+    counts: Counter[Helper] = Counter()
+    calls: dict[Helper, set[Helper]] = {}
+    for module in modules:
+        needed = [k.planned.parts.helpers for k in module.kernels]
+        counts.update({h for helpers in needed for h in helpers})
+        for helpers in needed:
+            for helper in helpers:
+                words = _words(helper.lines)
+                calls.setdefault(helper, set()).update(h for h in helpers if h is not helper and h.name in words)
+    chosen: dict[str, Helper] = {}
+    for helper, count in sorted(counts.items(), key=lambda one: (-one[1], one[0].lines)):
+        if count > 1:
+            chosen.setdefault(helper.name, helper)
+    while lone := [h for h in chosen.values() if any(chosen.get(c.name) != c for c in calls[h])]:
+        for helper in lone:
+            del chosen[helper.name]
+    return tuple(chosen[name] for name in sorted(chosen))
+
+
+def _words(lines: Sequence[str]) -> set[str]:
+    return {word for line in lines if not line.lstrip().startswith("//") for word in re.findall(r"\w+", line)}
+
+
+def shared_text(helpers: Sequence[Helper]) -> str:
+    """`device.rs`."""
+    public = [Helper(h.name, _public(h), h.unsafe) for h in helpers]
+    body = render_file("helpers", [Parts("", tuple(public), ())], "pub ")
+    return f"//! Device functions that several modules share.\n\n{body}".replace("\n\n}", "\n}")
+
+
+def _public(helper: Helper) -> tuple[str, ...]:
+    """The lines of a helper that other modules see."""
+    head = re.compile(rf"    (?=(?:unsafe )?fn {re.escape(helper.name)}\b)")
+    return tuple(part for line in helper.lines for part in broken_head(head.sub("    pub ", line, count=1)))
+
+
+def module_text(module: RustModule, shared: Sequence[Helper], crate: str) -> str:
+    """The text of a module's file."""
+    file, hosts = module.file, [k.host for k in module.kernels if k.host is not None]
+    uses = {u for h in hosts for u in h.uses}
+    types = {t for h in hosts for t in h.types}
+    imports: list[str] = []
+    if hosts:
+        wanted = ["Launch", *(n for n in ("Merged", "Written", "Float") if n in uses)]
+        wanted = [*(["tiles"] if "tiles" in uses else []), *sorted(wanted)]
+        imports += imported("crate::launch", wanted)
+    if halves := sorted(types & set(HALVES)):
+        imports += imported("cutile::half", halves)
+    if others := sorted(types & set(OF_CUDA_CORE)):
+        imports += imported("cutile::cuda_core", others)
+    if "CompileOptions" in uses:
+        imports.append("use cutile::tile_kernel::CompileOptions;")
+    if hosts:
+        imports.append("use cutile::prelude::*;")
+    needed = {h for k in module.kernels for h in k.planned.parts.helpers}
+    own = [line for h in needed if h not in shared for line in h.lines]
+    words = _words([*own, *(line for k in module.kernels for line in k.planned.parts.body)])
+    from_shared = [h for h in shared if h in needed]
+    names = sorted(h.name for h in from_shared if h.name in words)
+    used = imported(f"crate::{SHARED}::helpers", names, 4) if names else []
+    kernels = render_file("kernels", [k.planned.parts for k in module.kernels], "pub ", used, from_shared)
+    head = docs(_about(file), mark="//!")
+    lines = [*head, "", *sorted(imports), *([""] if imports else [])]
+    said = attribution(file.document.text).rust
+    text = (f"{said}\n" if said else "") + "\n".join(lines) + "\n" + _allowed(module) + kernels
+    items = [line for h in hosts for line in h.lines]
+    while items and not items[-1]:
+        items.pop()
+    return text + ("\n" + "\n".join(items) + "\n" if items else "")
+
+
+def _allowed(module: RustModule) -> str:
+    """An attribute where rustc would warn: of a parameter that a kernel does not read, or of what ends a loop."""
+    for kernel in module.kernels:
+        parts = kernel.planned.parts
+        body = [line for line in parts.body if not line.lstrip().startswith("//")]
+        text = "\n".join(body)
+        names = re.findall(r"\b(\w+): [&*\w]", text) + re.findall(r"\blet (?:mut )?(\w+)\b", text)
+        once = any(len(re.findall(rf"\b{name}\b", text)) == 1 for name in names)
+        if once or re.search(r"\b(?:loop|while|break|continue|return)\b", text) or "cuda_tile_assert" in text:
+            return "#[allow(unused)]\n"
+    return ""
+
+
+def _about(file: PythonFile) -> str:
+    return f"Kernels of [{file.path}]({file.link})."
+
+
+def named(modules: Sequence[RustModule]) -> Mapping[str, RustModule]:
+    """By name."""
+    return {m.name: m for m in modules}
+
+
+def crate_name(text: str) -> str:
+    """A package's name: `my-kernels`."""
+    return snake(text).replace("_", "-")

@@ -1,0 +1,130 @@
+"""One kernel's host function, planned: what stands for each extent, what is checked, how the kernel is launched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+
+from msgspec import Struct
+
+from ferrotile.comments import comments_of
+from ferrotile.crate.bounds import Reach, reach_of
+from ferrotile.crate.constants import Claims, Template, template
+from ferrotile.crate.model import PythonFile
+from ferrotile.frontends.cutile.discover import find_kernels
+from ferrotile.frontends.cutile.lower import lower_kernel
+from ferrotile.passes import naming
+from ferrotile.program.dtypes import DTypeVariableError
+from ferrotile.rust.emit import Parts
+from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ConstantValue, ScalarArgument, Signature
+from ferrotile.syntax.module import FunctionSource
+from ferrotile.translate import translate_program
+from ferrotile.translation import Entry, KernelTranslation, SourceMap, UnsafeCount
+
+
+class Generic(Struct, frozen=True):
+    """A generic parameter of the entry. `constant`: the kernel's own name of it; None for a type, and for a number that
+    is ferrotile's. `value`: what the entry was translated with."""
+
+    name: str
+    value: str
+    type: bool = False
+    constant: str | None = None
+
+
+class Planned(Struct, frozen=True):
+    """A translated kernel and all that its host function rests on. `config`: open constants that are arguments;
+    `bound`: open constants that are an extent; `fixed`: constants that stay what they were at the launch."""
+
+    kernel: KernelTranslation
+    signature: Signature
+    entry: Entry
+    parts: Parts
+    source: FunctionSource | None
+    generics: tuple[Generic, ...]
+    template: Template
+    reach: Reach
+    config: tuple[str, ...]
+    bound: tuple[str, ...]
+    fixed: Mapping[str, ConstantValue]
+
+    @property
+    def arrays(self) -> tuple[ArrayArgument, ...]:
+        return tuple(a for a in self.signature.arguments if isinstance(a, ArrayArgument))
+
+    @property
+    def scalars(self) -> tuple[ScalarArgument, ...]:
+        return tuple(a for a in self.signature.arguments if isinstance(a, ScalarArgument))
+
+    @property
+    def written(self) -> frozenset[str]:
+        return frozenset(o.name for o in self.kernel.outputs)
+
+    def value(self, constant: str) -> ConstantValue:
+        """A constant's value at the launch."""
+        return next(a.value for a in self.signature.arguments if isinstance(a, ConstantArgument) and a.name == constant)
+
+
+def plan_kernel(file: PythonFile, kernel: KernelTranslation, parts: Parts) -> Planned:
+    """The plan of a kernel that is translated."""
+    signature, entry, program = kernel.signature, kernel.entry, kernel.program
+    assert signature is not None and entry is not None and program is not None
+    source = next(
+        (f for f in find_kernels(file.module) if f.name == kernel.name and f.name_span == kernel.name_span), None
+    )
+    owned = frozenset(o.name for o in kernel.outputs if o.form in ("owned", "owned-row", "mapped"))
+    reach = reach_of(program, signature, owned)
+    names = {naming.constant(c.name): c.name for c in program.constants}
+    generics = _generics(parts, entry, names)
+    candidates = [g.constant for g in generics if g.constant is not None and g.value not in ("true", "false")]
+    claims = _claims(parts, entry, signature, reach)
+    told = template(signature, claims, candidates, partial(_probe, file, source, frozenset(owned)))
+    extents = {e for a in signature.arguments if isinstance(a, ArrayArgument) for e in a.extents}
+    bound = tuple(c for c in told.open if c in extents)
+    config = tuple(c for c in told.open if c not in extents)
+    constants = [a for a in signature.arguments if isinstance(a, ConstantArgument)]
+    fixed = {a.name: a.value for a in constants if a.name not in told.open}
+    return Planned(kernel, signature, entry, parts, source, generics, told, reach, config, bound, fixed)
+
+
+def _generics(parts: Parts, entry: Entry, constants: Mapping[str, str]) -> tuple[Generic, ...]:
+    """The entry's generic parameters, as its text declares them."""
+    text = "\n".join(line for line in parts.body if not line.lstrip().startswith("//"))
+    found = re.search(rf"fn {re.escape(entry.name)}\s*(?:<(.*?)>)?\s*\(", text, re.DOTALL)
+    declared = [] if found is None or found[1] is None else [d.strip() for d in found[1].split(",") if d.strip()]
+    made: list[Generic] = []
+    for text_, value in zip(declared, entry.generics, strict=True):
+        name = re.sub(r"^const ", "", text_).partition(":")[0]
+        is_type = not text_.startswith("const ")
+        made.append(Generic(name, value, is_type, None if is_type else constants.get(name)))
+    return tuple(made)
+
+
+def _probe(
+    file: PythonFile, source: FunctionSource | None, owned: frozenset[str], signature: Signature
+) -> Claims | None:
+    """The translation for other constants."""
+    if source is None:
+        return None
+    empty = KernelTranslation(
+        source.name, "", source.span, source.name_span, signature, None, None, None, (), UnsafeCount(), SourceMap(), ()
+    )
+    try:
+        lowered = lower_kernel(file.module, source, signature, {})
+        if lowered.program is None:
+            return None
+        comments = comments_of(file.document, file.module, source, lowered.program)
+        kernel, text = translate_program(lowered.program, signature, file.options, comments, empty)
+    except DTypeVariableError:
+        return None
+    if text is None or kernel.entry is None:
+        return None
+    reach = reach_of(lowered.program, signature, owned)
+    return _claims(text.parts, kernel.entry, signature, reach)
+
+
+def _claims(parts: Parts, entry: Entry, signature: Signature, reach: Reach) -> Claims:
+    facts = (*entry.hypotheses, *reach.facts)
+    text = (*parts.body, *(line for helper in parts.helpers for line in helper.lines))
+    return Claims(text, entry, signature.grid, facts, (*reach.outside, *reach.limits))
