@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ferrotile_runner.entry_hints import Hints, has_indices
-from ferrotile_runner.fillings import ends, sown
+from ferrotile_runner.fillings import ends, equal, sown
 from ferrotile_runner.launch_facts import Facts, facts_of
 from ferrotile_runner.launch_values import (
     AGAIN,
@@ -29,7 +29,17 @@ from ferrotile_runner.launch_values import (
     scalar,
     turning,
 )
-from ferrotile_runner.sizes import Shape, free_axes, grid_for, is_claimed, larger, shapes_of, sizes_for, unlike
+from ferrotile_runner.sizes import (
+    Shape,
+    free_axes,
+    grid_for,
+    is_claimed,
+    larger,
+    other_counts,
+    shapes_of,
+    sizes_for,
+    unlike,
+)
 from ferrotile_runner.tileir.interpreter.elements import Array
 
 MAX_ELEMENTS = 1 << 21
@@ -130,8 +140,8 @@ def cases(
         yield from made("strided arrays", fewer, Plan(WIDE if has_indices(signature) else ORDINARY, True, seed + 2))
         past = tuple(sorted({extent + 1 for extent in fewer.values()}))
         if has_indices(signature):
-            beyond = Plan(replace(ORDINARY, integers=past), True, seed + 5, beyond=True)
-            yield from made("strided arrays, numbers beyond", fewer, beyond, tentative=True)
+            outside = Plan(replace(ORDINARY, integers=past), True, seed + 5, beyond=True)
+            yield from made("strided arrays, numbers beyond", fewer, outside, tentative=True)
     elif not rows:
         blocks = FEW_BLOCKS if hints.in_turn else BLOCKS
         many = sizes_for(signature, facts, tiles, lambda tile: max(min(MANY, blocks * tile + 3), tile + 1))
@@ -156,7 +166,8 @@ def cases(
     if any(a.dtype.is_integer for a in scalars) or (scalars and len(hints.floats) > 1):
         further += tuple((f"scalars about {n}", about(hints, least, n)) for n in range(len(scalars) + SWEEPS))
     for number, (name, values) in enumerate(further + turning(hints), 3):
-        said = Plan(values, False, seed + number, large, hints.counting, constants=_numbers(hints))
+        among = () if values.fill is equal else _numbers(hints)
+        said = Plan(values, False, seed + number, large, hints.counting, constants=among)
         plan = replace(said, ending=hints.ending, turns=hints.turns)
         few_blocks = values.fill in FIRST or (values.fill is ends and number > len(TENTATIVE) + 2)
         yield from made(name, next(iter(seen.values())) if few_blocks else least, plan, tentative=True)
@@ -164,6 +175,9 @@ def cases(
     for number, (name, values) in enumerate(UNIFORM, 30):
         if _most(signature, whole) <= PLENTY:
             yield from made(name, whole, Plan(values, False, seed + number, large, hints.counting), tentative=True)
+    counts = other_counts(signature, facts, tiles)
+    if rows and _most(signature, counts) <= max(PLENTY, _most(signature, sizes)):
+        yield from made("other numbers of tiles", counts, Plan(ORDINARY, False, seed + 6), tentative=True)
     single = sizes_for(signature, facts, tiles, lambda tile: 1)
     for number, (backwards, beyond) in enumerate(((False, False), (True, True), (False, True)), 40):
         other = unlike(signature, facts, least, backwards)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Set
+from functools import partial
+from operator import mul
 
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, Signature
 
@@ -53,6 +55,14 @@ def sizes_for(signature: Signature, facts: Facts, tiles: Mapping[str, int], shap
         if other in sizes and name in sizes:
             sizes[name] = sizes[other]
     return sizes
+
+
+def other_counts(signature: Signature, facts: Facts, tiles: Mapping[str, int]) -> dict[str, int]:
+    """Extents of one, two or three tiles, the next one another number of them, so that a number of tiles along one axis
+    is not that along another."""
+    whole = [sizes_for(signature, facts, tiles, partial(mul, count)) for count in (2, 1, 3)]
+    found = {name: whole[place % len(whole)][name] for place, name in enumerate(symbols(signature))}
+    return found | {name: found[other] for name, other in facts.equal.items() if name in found and other in found}
 
 
 def unlike(

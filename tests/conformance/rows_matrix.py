@@ -132,7 +132,7 @@ def _matrix_rows() -> list[Row]:
 
 
 def _gathered_rows() -> list[Row]:
-    """Products in a loop whose factors are gathered: padded by the load, for a scalar and for a tile of padding."""
+    """Products in a loop whose factors are gathered, padded with a scalar and with a tile."""
     rows = []
     for d, acc, padding in (
         ("f16", "f32", "1.5"),

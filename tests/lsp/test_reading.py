@@ -114,6 +114,26 @@ async def test_the_outline_has_kernels_with_their_parameters(real: StrictClient)
     assert (kernel.children or ())[0].range.start == head
 
 
+async def test_the_outline_moves_with_the_text(real: StrictClient) -> None:
+    real.open(URI, TEXT)
+
+    async def lines() -> list[list[int]]:
+        found = await timely(real.text_document_document_symbol_async(types.DocumentSymbolParams(HERE)))
+        symbols = [s for s in found or () if isinstance(s, types.DocumentSymbol)]
+        named = [n for s in symbols for n in (s, *(s.children or ()))]
+        return [[p.line for r in (n.range, n.selection_range) for p in (r.start, r.end)] for n in named]
+
+    before = await lines()
+    assert len(before) == 4
+    for version, above in enumerate(("# above\n", "# above\n# and more\n", ""), 1):
+        real.change(URI, version, above + TEXT)
+        by = above.count("\n")
+        assert await lines() == [[line + by for line in one] for one in before]
+    real.change(URI, 4, TEXT.replace("TN: ct", "\n    TN: ct"))
+    head, *_, last = await lines()
+    assert (head[1], last[0]) == (before[0][1] + 1, before[3][0] + 1)
+
+
 @pytest.mark.parametrize(
     ("directive", "expected"),
     [

@@ -1,8 +1,10 @@
-"""Logs of campaigns as docs/evidence/mutation.md: `python tests/mutation/evidence.py DATE LOG... > FILE`."""
+"""Logs of campaigns as docs/evidence/mutation.md: `python tests/mutation/evidence.py DATE SEED LOG... > FILE`.
+
+Of a seed that the reasons and launches were made with `--tuned NAME LOG` says the shares too."""
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,14 +19,20 @@ from msgspec import json as records
 _HEAD = Path(__file__).with_name("evidence_head.md")
 
 
-def markdown(findings: Sequence[Finding], date: str) -> str:
+_COMMANDS = """python tests/mutation --count 8 --seed {seed}
+python tests/mutation --count -1 --rust-kinds 10 --seed {seed}"""
+
+
+def markdown(findings: Sequence[Finding], date: str, seed: str, tuned: str) -> str:
     whole = report_of(findings)
     beyond = Counter(f.reason for f in findings if f.reason.startswith("beyond"))
     head = _HEAD.read_text(encoding="utf-8").format(
         date=date,
         mutants=whole.mutants,
         kernels=len({f.kernel for f in findings}),
+        commands=_COMMANDS.format(seed=seed),
         told=_told(findings),
+        tuned=tuned,
         beyond=beyond.total(),
     )
     rows = [f"- {count}: {words.removeprefix('beyond: ')}" for words, count in beyond.most_common()]
@@ -110,10 +118,30 @@ def _open(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"| {kernel} | {f.text}: {f.kind}: {f.what} | {f.line} | {proved} | {f.seen or 'no'} |"
 
 
-def main(date: str, *logs: str) -> None:
+def _tuned(name: str, findings: Sequence[Finding]) -> str:
+    report = report_of(findings)
+    share = 100 * report.seen_by_rung / max(report.other, 1)
+    return (
+        f"With the seed `{name}`, which reasons and launches were made with: {report.seen_by_rung} of {report.other} "
+        f"mutants of Tile IR ({share:.1f} %), of {report.mutants} in all."
+    )
+
+
+def _read(*logs: str) -> list[Finding]:
     lines = [line for log in logs for line in Path(log).read_bytes().splitlines() if line]
-    print(markdown([records.decode(line, type=Finding) for line in lines], date).rstrip())
+    return [records.decode(line, type=Finding) for line in lines]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="evidence")
+    parser.add_argument("date")
+    parser.add_argument("seed")
+    parser.add_argument("logs", nargs="+")
+    parser.add_argument("--tuned", nargs=2, metavar=("SEED", "LOG"))
+    options = parser.parse_args(arguments)
+    tuned = _tuned(options.tuned[0], _read(options.tuned[1])) if options.tuned else ""
+    print(markdown(_read(*options.logs), options.date, options.seed, tuned).rstrip())
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

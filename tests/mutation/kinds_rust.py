@@ -158,10 +158,10 @@ def partition_type(rust: Rust) -> Iterator[RustEdit]:
     for size in sorted({rust.text[s:e] for s, e in _extents(rust, "{")}):
         number = int(size) if size.isdigit() else 0
         places = [span for span in _extents(rust, "{", "!") if rust.slice(span) == size]
-        for other in {number // 2, 2 * number} - {0} if places else ():
+        if number > 1 and places:
             first, *rest = places
-            also = tuple((*span, str(other)) for span in rest)
-            yield RustEdit(f"tiles of {other} instead of {size}", *first, str(other), also)
+            also = tuple((*span, str(number // 2)) for span in rest)
+            yield RustEdit(f"tiles of {number // 2} instead of {size}", *first, str(number // 2), also)
 
 
 def _extents(rust: Rust, *before: str) -> Iterator[tuple[int, int]]:

@@ -248,7 +248,7 @@ class Known:
                 return all(self.never_negative(made.one(role), seen) for role in ("lhs", "rhs"))
             case "exti" if made.word("signedness") == "unsigned":
                 return True
-            case "maxi":
+            case "maxi" | "andi":
                 return any(self.never_negative(v, seen) for v in made.operands)
             case "subi":
                 return self._remainder(made)

@@ -117,13 +117,18 @@ class Samples:
 
 
 def _holds(assume: Operation, value: Array) -> Array:
-    words = assume.word("predicate").removeprefix("bounded<").rstrip(">").split(",")
+    """Raises Unknown for an assumption that is not read here."""
+    name, _, text = assume.word("predicate").replace(" ", "").rstrip(">").partition("<")
+    words = text.split(",")
     holds: Array = np.ones(value.shape, np.bool_)
-    if len(words) == 2 and assume.word("predicate").startswith("bounded"):
-        low, high = (word.strip() for word in words)
-        holds = holds & (value >= int(low)) if low != "?" else holds
-        holds = holds & (value <= int(high)) if high != "?" else holds
-    return holds
+    match name, words:
+        case "bounded", [low, high]:
+            holds = holds & (value >= int(low)) if low != "?" else holds
+            return holds & (value <= int(high)) if high != "?" else holds
+        case "div_by", [divisor]:
+            return np.asarray(value % int(divisor) == 0)
+        case _:
+            raise Unknown
 
 
 def drawn(known: Known, found: Sequence[Value], numbers: Sequence[float], seed: int) -> dict[int, Array]:

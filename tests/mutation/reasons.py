@@ -27,7 +27,7 @@ from ferrotile_runner.tileir.operations import TABLE, Effect
 from given import Given, Reason, kinds
 from judging import Fate
 from known import WRITES, Known, Sides, holds
-from reasons_order import TOKENS, looped, touched
+from reasons_order import TOKENS, looped, of_tokens, touched
 
 ASKED = frozenset({Fate.EQUAL, Fate.UNSEEN, Fate.PROVED_ONLY})
 REJECTED = frozenset({Fate.CAUGHT, Fate.UNSEEN, Fate.NOT_RUN})
@@ -255,6 +255,10 @@ def _plain_store(given: Given) -> bool:
     return TABLE[given.at.name].effect is Effect.STORE
 
 
+def _rounded_size(given: Given) -> bool:
+    return given.at.name == "itof" and str(_element(given.at.results[0])) in {"f32", "f64"} and _sizes_only(given)
+
+
 def _only_measured(given: Given) -> bool:
     """The view, and the views of tiles of it, are only asked how large they are: its extents say that, not its
     array."""
@@ -323,8 +327,8 @@ REASONS = (
     Reason("operands of an operation that is commutative bit for bit (but for the payload of NaN)",
            kinds("swapped operands"), _commutes),
     Reason("a plain store made twice in a row", kinds("doubled store"), _plain_store),
-    Reason("tokens of an array that nothing writes, or that has one access", TOKENS, _nothing_to_order),
-    Reason("no access waits for less of its own array than before", TOKENS, _nothing_lost),
+    Reason("tokens of an array that nothing writes, or that has one access", TOKENS, of_tokens(_nothing_to_order)),
+    Reason("no access waits for less of its own array than before", TOKENS, of_tokens(_nothing_lost)),
     Reason("the sign of values that are never negative", kinds("other sign"), _never_negative),
     Reason("the direction of rounding of quotients that are never negative", kinds("rounding of a division"),
            _never_negative),
@@ -340,7 +344,7 @@ REASONS = (
     Reason("an atomic made twice that changes nothing the second time, its result unused", kinds("doubled store"),
            _idempotent),
     Reason("a sum of numbers without common bits is their `or`", kinds("other integer operation"), _no_common_bits),
-    Reason("relaxed atomics that commute, and whose answers nobody uses", TOKENS, _atomics_commute),
+    Reason("relaxed atomics that commute, and whose answers nobody uses", TOKENS, of_tokens(_atomics_commute)),
     Reason("a promise that index arithmetic does not overflow (H6)", kinds("promise of no overflow"), _sizes_only),
     *reasons_padding.ROWS,
     *reasons_views.ROWS,
@@ -357,11 +361,13 @@ BEYOND = (
     Reason("numbers too large for `ftoi` are undefined without `saturating`: the interpreter clamps them",
            kinds("saturation"), _always),
     Reason("the order of atomics that other blocks wait for: only blocks that run at once show it", TOKENS,
-           _of_orders),
+           of_tokens(_of_orders)),
     Reason("the sign of a zero that a matrix product begins with: how its unit adds zeros is not specified",
            kinds("float constant"), _zero_of_a_product),
     Reason("approximations: the interpreter computes the best result for each",
            kinds("approximation", "accumulation of a product"), _always),
+    Reason("the rounding of a number of elements or tiles, exact below 2^24: no array of a run is as large",
+           kinds("other rounding"), _rounded_size),
     *reasons_order.BEYOND,
 )  # fmt: skip
 

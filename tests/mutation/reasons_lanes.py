@@ -17,6 +17,9 @@ from known import Known
 from lanes import Samples, Unknown, constants, drawn, is_lanewise, leaves, taken
 from msgspec import Struct
 
+ENOUGH = 1000
+"""Samples that must count."""
+
 
 class Anchor(Struct, frozen=True):
     """An operation that has no lanes of its own, and the conditions of the branches that it is in: their values, and
@@ -141,4 +144,4 @@ def _equal(given: Given, one: Value, other: Value, counts: tuple[tuple[Value, bo
     with np.errstate(all="ignore"):
         equal = np.ascontiguousarray(a).view(bits) == np.ascontiguousarray(b).view(bits)
         equal = equal | ((a != a) & (b != b)) | (b if implied and a.dtype == np.bool_ else False)
-    return bool(valid.any()) and bool((equal & after.valid)[valid].all())
+    return int(valid.sum()) >= min(ENOUGH, valid.size) and bool((equal & after.valid)[valid].all())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 import numpy as np
@@ -16,8 +16,27 @@ TOKENS = frozenset({"dropped token", "other token", "ignored token", "lost carry
                     "other passed value", "result of a loop"})  # fmt: skip
 ORDER = TOKENS | {"reordered stores"}
 _BITS = 4
-_MOST = 5
+_MOST = 7
 """Accesses of which all orders are tried."""
+
+
+def only_tokens(given: Given) -> bool:
+    """Whether nothing but tokens is another."""
+    old = given.at
+    new = next((op for op in reversed(given.edit.becomes) if op.name == old.name), None)
+    results = {r.number: r for r in old.results}
+    pairs = [(results[k], v) for k, v in given.edit.instead.items() if k in results and v.number != k]
+    if new is not None:
+        if [*map(len, new.named.values())] != [*map(len, old.named.values())] and "token" not in old.named:
+            return False
+        for role, values in old.named.items():
+            pairs += [(a, b) for a, b in zip(values, new.named.get(role, ()), strict=False) if a.number != b.number]
+    return all(isinstance(a.type, TokenType) for a, _ in pairs)
+
+
+def of_tokens(applies: Callable[[Given], bool]) -> Callable[[Given], bool]:
+    """A check of a mutant in which no more than tokens are others."""
+    return lambda given: (given.kind not in TOKENS or only_tokens(given)) and applies(given)
 
 
 def touched(given: Given) -> list[Operation]:
@@ -154,7 +173,11 @@ def _updates_alike(given: Given) -> bool:
     """All accesses of the array are atomics, whose answers nobody uses, of one place: what they make of it together is
     worked out for all numbers of four bits, in every order that the mutant's tokens leave. A sum of floats stands for
     any function: it may depend on the order."""
-    arrays = {given.known.array(op) for op in _moved(given)} if given.kind in TOKENS else _updated(given)
+    arrays = (
+        {given.known.array(op) for op in _moved(given)}
+        if given.kind in TOKENS and only_tokens(given)
+        else _updated(given)
+    )
     return bool(arrays) and all(_alike_on(given, array) for array in arrays)
 
 
@@ -278,9 +301,9 @@ def _relaxed(given: Given) -> bool:
 
 _ANY: frozenset[str] = frozenset()
 ROWS = (
-    Reason("stores of one constant, in any order", ORDER, _same_value),
-    Reason("accesses of other tiles of a partition, in any order", ORDER, _never_meet),
-    Reason("what is loaded is stored in its own place, and used for nothing else", TOKENS, _in_its_place),
+    Reason("stores of one constant, in any order", ORDER, of_tokens(_same_value)),
+    Reason("accesses of other tiles of a partition, in any order", ORDER, of_tokens(_never_meet)),
+    Reason("what is loaded is stored in its own place, and used for nothing else", TOKENS, of_tokens(_in_its_place)),
     Reason("relaxed atomics of one place that make the same of every number, in any order left", _ANY, _relaxed),
 )
 BEYOND = (

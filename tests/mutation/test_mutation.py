@@ -99,6 +99,19 @@ def test_a_load_that_lacks_its_token_is_seen_when_it_comes_late(examples: dict[s
     assert all(f.fate in (Fate.CAUGHT, Fate.UNSEEN, Fate.EQUAL) for f in found)
 
 
+@pytest.mark.parametrize("name", ["silu_mul", "softmax", "vector_add"])
+def test_no_reason_excuses_what_the_simulation_tells(examples: dict[str, Pair], name: str) -> None:
+    """Each row is to be true of its mutants: none that is another program in some launch may have a reason."""
+    judge = Judge(examples[name])
+    told = 0
+    for mutant in tile_ir.mutants(judge.rust, 40, "rows"):
+        if judge.seen(mutant.entry)[0] == "simulation":
+            told += 1
+            words = reasons.of_tile_ir(judge.sides, mutant.kind.name, mutant.edit, mutant.entry, proved=True)
+            assert not words, (mutant.kind.name, mutant.what, mutant.line)
+    assert told >= 15
+
+
 @pytest.mark.compilers
 @pytest.mark.timeout(300)
 def test_no_mutant_of_other_kernels_is_believed(session: Session) -> None:

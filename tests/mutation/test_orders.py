@@ -103,3 +103,23 @@ def test_what_each_round_stores_is_late_too() -> None:
 
     assert results("late stores", loop("%s"))[0] == (X + 3).tolist()
     assert results("late stores", loop("%w"))[0] == (X + 1).tolist()
+
+
+@pytest.mark.parametrize("order", ["acq_rel", "relaxed"])
+def test_an_atomic_without_a_token_takes_effect_late(order: str) -> None:
+    """y becomes 2, then 3, unless nothing says so; what the first one's memory order says, it says of other blocks."""
+
+    def twice(token: str) -> Entry:
+        types = "tile<4xptr<f32>>, tile<4xf32> -> tile<4xf32>, token"
+        return entry(
+            "  %i = iota : tile<4xi32>\n",
+            "  %q = reshape %y : tile<ptr<f32>> -> tile<1xptr<f32>>\n",
+            "  %r = broadcast %q : tile<1xptr<f32>> -> tile<4xptr<f32>>\n",
+            "  %p = offset %r, %i : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>\n",
+            "  %two = addf %one, %one : tile<4xf32>\n  %three = addf %two, %one : tile<4xf32>\n",
+            f"  %a, %a_t = atomic_rmw_tko {order} device %p, xchg, %two token=%t : {types}\n",
+            f"  %c, %c_t = atomic_rmw_tko relaxed device %p, xchg, %three token={token} : {types}\n",
+        )
+
+    assert results("late stores", twice("%a_t"))[1] == [3.0] * 4
+    assert results("late stores", twice("%t"))[1] == [2.0] * 4

@@ -109,6 +109,23 @@ def test_the_owners_of_the_python_are_named_in_the_rust(project: Path) -> None:
     assert "src/silu_mul.rs, from kernels/silu_mul.py\n    (the file names neither)\n" in notice
 
 
+def test_what_is_left_out_by_mistake_is_not_taken_away(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rust = project / "crates/k/src/silu_mul.rs"
+    export()
+    one = ("export", "kernels/vector_add.py", "-o", "crates/k")
+    assert main([*one]) == 2 and rust.exists()
+    assert "also made of kernels: name that too" in capsys.readouterr().err
+    assert main([*one, "--drop"]) == 0 and not rust.exists()
+    assert main([*one, "--check"]) == 0
+    assert export() == 0 and rust.exists()  # more may be named at any time
+
+
+def test_a_file_that_cannot_be_read_takes_nothing_away(project: Path) -> None:
+    export()
+    (project / "kernels/silu_mul.py").write_bytes(b"# cuda kernel \xff\n")
+    assert export() == 2 and (project / "crates/k/src/silu_mul.rs").exists()
+
+
 def test_wrong_use(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = project / "crates/k"
     folder.mkdir(parents=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from ferrotile_runner.export.outcome import Action, Conflict, FileOutcome, Outcome
-from ferrotile_server.cli.export_report import as_json, as_text, exit_code
+from ferrotile_server.cli.export_report import as_json, as_text, exit_code, shown
 from ferrotile_server.cli.output import Style
 
 PLAIN = Style(False)
@@ -55,6 +55,18 @@ def test_every_action_has_words(action: Action) -> None:
 def test_the_schema_knows_all_that_is_printed(action: Action) -> None:
     outcome = Outcome((FileOutcome("src/a.rs", action, "why", (Conflict(8, 12),)),), ("a note",))
     jsonschema.validate(json.loads(as_json(CRATE, outcome)), SCHEMA)
+
+
+def test_annotations_for_github(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    conflict = FileOutcome("src/a,b.rs", Action.CONFLICT, "100% yours", (Conflict(8, 12),))
+    files = (conflict, FileOutcome("c", Action.UPDATED), FileOutcome("d", Action.KEPT))
+    after, check = Outcome(files, ("look",)), Outcome(files, written=False)
+    head = "::error file=crate/src/a%2Cb.rs,line=8,title=Exported Rust%3A conflict::100%25 yours"
+    assert shown(CRATE, after, "github", PLAIN).splitlines() == [head, "::notice title=Exported Rust::look"]
+    second = "::error file=crate/c,title=Exported Rust%3A updated::would be updated: run `ferrotile export`"
+    assert shown(CRATE, check, "github", PLAIN).splitlines() == [head, second]
 
 
 def test_json_names_the_folder() -> None:

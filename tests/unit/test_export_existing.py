@@ -180,6 +180,25 @@ def test_a_member_takes_what_its_workspace_has(crate: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("workspace", "joined"),
+    [
+        ('members = ["crates/*"]', True),
+        ('members = ["./crates/new"]', True),
+        ('members = []\nexclude = ["crates"]', True),
+        ('members = ["crates"]', False),
+        ('members = ["*"]', False),
+        ("", False),
+    ],
+)
+def test_a_new_crate_in_a_workspace_says_when_it_is_no_member(tmp_path: Path, workspace: str, joined: bool) -> None:
+    (tmp_path / "Cargo.toml").write_text(f"[workspace]\n{workspace}\n")
+    outcome = regenerate(tmp_path / "crates/new", GENERATED)
+    assert not outcome.failed
+    assert bool(outcome.notes) != joined
+    assert joined or 'add "crates/new" to the `members`' in outcome.notes[0]
+
+
+@pytest.mark.parametrize(
     ("manifest", "said"),
     [
         ("[workspace]\nmembers = []\n", "name a member"),

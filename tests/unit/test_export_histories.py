@@ -14,7 +14,7 @@ from ferrotile_runner.export.merging import conflicts_of
 from ferrotile_runner.export.outcome import Action, Outcome
 from ferrotile_runner.export.record import HOME
 from ferrotile_runner.export.regenerate import regenerate
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 NAMES = ("axpy", "norm", "gemm", "scan")
@@ -221,7 +221,7 @@ NUMBER = st.integers(0, 40)
 
 
 def steps(ops: tuple[Op, ...]) -> st.SearchStrategy[list[tuple[Op, int, int]]]:
-    return st.lists(st.tuples(st.sampled_from(ops), NUMBER, NUMBER), min_size=1, max_size=12)
+    return st.lists(st.tuples(st.sampled_from(ops), NUMBER, NUMBER), min_size=4, max_size=16)
 
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -232,6 +232,7 @@ def quick(examples: int) -> settings:
     return settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@example([(change_body, 1, 3), (delete_file, 0, 0), (insert, 2, 12), (export, 0, 0), (rename_file, 0, 0)])
 @given(steps((*PYTHON, *BY_HAND, export, export, export)))
 @quick(60)
 def test_no_line_of_a_person_is_lost(history: list[tuple[Op, int, int]]) -> None:
@@ -248,7 +249,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 @given(steps((*PYTHON, export)))
-@quick(30)
+@quick(20)
 def test_without_edits_it_is_a_fresh_export(history: list[tuple[Op, int, int]]) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY) as name, tempfile.TemporaryDirectory(dir=MEMORY) as fresh:
         state = History(Path(name))
@@ -264,7 +265,7 @@ class Stopped(BaseException):
 
 
 @given(steps(PYTHON), st.lists(st.tuples(st.sampled_from((insert, replace_line)), NUMBER, NUMBER), max_size=3), NUMBER)
-@quick(30)
+@quick(20)
 def test_an_interrupted_export_is_brought_to_its_end(
     changes: list[tuple[Op, int, int]], edits: list[tuple[Op, int, int]], stop: int
 ) -> None:

@@ -14,6 +14,7 @@ from ferrotile_runner.export.files import UnsafePath
 from ferrotile_runner.export.outcome import Action, FileOutcome
 from ferrotile_runner.export.record import HOME, RecordError
 from ferrotile_runner.export.regenerate import ExportError, regenerate
+from ferrotile_runner.export.sources import forgotten
 
 ONE = "// one\nfn a() {}\n\n// two\nfn b() {}\n\n// three\nfn c() {}\n"
 TWO = ONE.replace("fn c() {}", "fn c() { new() }")
@@ -139,6 +140,19 @@ def test_edits_follow_a_renamed_file(tmp_path: Path) -> None:
     assert not (tmp_path / A).exists()
 
 
+def test_a_conflict_is_settled_before_its_file_is_renamed(tmp_path: Path) -> None:
+    only(tmp_path, {A: ONE})
+    mine = ONE.replace("fn c() {}", "fn c() { mine() }")
+    (tmp_path / A).write_text(mine)
+    only(tmp_path, {A: TWO})
+    outcome = regenerate(tmp_path, {"src/z.rs": TWO})
+    assert [file.action for file in outcome.files] == [Action.UNRESOLVED, Action.UNRESOLVED]
+    assert not (tmp_path / "src/z.rs").exists()
+    (tmp_path / A).write_text(mine)
+    assert [file.action for file in regenerate(tmp_path, {"src/z.rs": TWO}).files] == [Action.DELETED, Action.MOVED]
+    assert (tmp_path / "src/z.rs").read_text() == mine
+
+
 def test_a_file_that_is_no_likeness_is_no_rename(tmp_path: Path) -> None:
     only(tmp_path, {A: ONE})
     (tmp_path / A).write_text(ONE + "// mine\n")
@@ -155,6 +169,10 @@ def test_binary_files_are_replaced_unless_a_person_did(tmp_path: Path) -> None:
     assert only(tmp_path, {path: b"\0three"}).action is Action.CONFLICT
     assert (tmp_path / path).read_bytes() == b"\0mine"
     assert only(tmp_path, {path: b"\0three"}).action is Action.KEPT
+    (tmp_path / path).unlink()
+    left = only(tmp_path, {path: b"\0three"})
+    assert left.action is Action.LEFT_OUT and "record.json" in left.detail
+    (tmp_path / path).write_bytes(b"\0mine")
     assert only(tmp_path, {}).action is Action.ORPHANED
     assert only(tmp_path, {}).action is Action.KEPT
 
@@ -240,6 +258,27 @@ def test_settings_of_git_and_a_repository_around_change_no_marker(
     (tmp_path / "crate" / A).write_text(ONE.replace("fn c() {}", "fn c() { mine() }"))
     only(tmp_path / "crate", {A: TWO})
     assert "|||||||" not in (tmp_path / "crate" / A).read_text()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "named", "missing"),
+    [
+        ("../k", ["../k"], False),
+        ("../k/a.py", ["../k"], False),
+        ("../k/a.py", ["../.."], False),
+        ("../k/a.py::f", ["../k/a.py"], False),
+        ("../k/a.py::f", ["../k/a.py::f", "../x"], False),
+        ("../k/a.py::f", ["../k/a.py::g"], True),
+        ("../k/a.py", ["../k/a.py::f"], True),
+        ("../k", ["../k/a.py"], True),
+        ("../k", ["../kk"], True),
+        ("../gone.py", [], False),
+    ],
+)
+def test_what_an_export_leaves_out(tmp_path: Path, recorded: str, named: list[str], missing: bool) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k/a.py").write_text("")
+    assert forgotten(tmp_path / "crate", [recorded], named) == ([recorded] if missing else [])
 
 
 def test_what_comes_in_between_is_not_overwritten(tmp_path: Path) -> None:

@@ -129,3 +129,14 @@ def test_crlf_cr_and_bom() -> None:
 def test_too_large_a_file_is_refused() -> None:
     module = module_of("#" * (8 * 1024 * 1024 + 1))
     assert [d.code for d in module.diagnostics] == ["FT002"]
+
+
+def test_a_file_of_more_items_than_a_cache_holds_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ferrotile.syntax.parsed.MOST", 8)
+    cache = ParseCache()
+    document = Document("".join(f"a{n} = {n}\n" for n in range(40)))
+    before = parse_module(document, cache)
+    cache.end_round()
+    after = parse_module(document.edit(0, 0, "# above\n"), cache)
+    assert len(before.constants) == 40
+    assert all(after.constants[name] is node for name, node in before.constants.items())

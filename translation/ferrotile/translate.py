@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ferrotile.advice import advice
 from ferrotile.cache import Cache
 from ferrotile.choices import read_choices
 from ferrotile.comments import Comments, comments_of
@@ -215,7 +216,11 @@ def _one(
             return start, None
         comments = comments_of(document, lowering.module, source, lowered.program)
         generic = _generic(lowering, lowered, signature, options, comments, before)
-        return generic or translate_program(lowered.program, signature, options, comments, start)
+        kernel, text = generic or translate_program(lowered.program, signature, options, comments, start)
+        if text is not None:
+            hints = advice(document, lowered.program, options)
+            kernel = replace(kernel, diagnostics=(*kernel.diagnostics, *hints))
+        return kernel, text
     except Exception:
         return replace(start, diagnostics=(*start.diagnostics, _internal(source.name_span))), None
 

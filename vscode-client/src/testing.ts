@@ -8,19 +8,27 @@ import { rangeOf, table, testMessages, verify } from "./verify.js";
 
 const SETTLE_MS = 500;
 
-/** The last result of a kernel. It goes stale when the kernel's state changes; a pass is back when the edit is undone. */
+/**
+ * The last result of a kernel, under the id of the test that has it. It goes stale when the kernel's state changes: then the
+ * kernel is shown as another test, without a result, since VS Code draws an outdated mark in the margin as any other. When
+ * the edit is undone, the test is back, and its result.
+ */
 interface Result {
   readonly state: string;
-  readonly passed: boolean;
-  readonly duration: number;
-  stale: boolean;
+  readonly id: string;
+  /** The test that is shown while the result is stale. */
+  readonly without: string;
 }
 
 /** Kernels as VS Code's tests: a file has its kernels as children, and to run one is to verify it. */
 export class KernelTests implements vscode.Disposable {
   private readonly controller = vscode.tests.createTestController("ferrotile", "ferrotile: kernels");
   private readonly profile: vscode.TestRunProfile;
+  /** By kernel. */
   private readonly results = new Map<string, Result>();
+  /** Ids of kernels that have no result, where it is not the first one. */
+  private readonly unverified = new Map<string, string>();
+  private made = 0;
   private readonly subscriptions: vscode.Disposable[];
   private searched = false;
   private timer: NodeJS.Timeout | undefined;
@@ -58,7 +66,7 @@ export class KernelTests implements vscode.Disposable {
   ): Promise<void> {
     await this.kernels.known(uri);
     const file = this.controller.items.get(uri.toString());
-    const item = kernel === undefined ? file : file?.children.get(idOf(uri, kernel));
+    const item = kernel === undefined ? file : [...(file?.children ?? [])].map(([, one]) => one).find((one) => one.label === kernel);
     if (item === undefined) {
       throw new Error(kernel === undefined ? "there is no kernel in this file" : `there is no kernel \`${kernel}\` in this file`);
     }
@@ -83,11 +91,12 @@ export class KernelTests implements vscode.Disposable {
     }
     let file = this.controller.items.get(id);
     if (file === undefined) {
-      file = this.controller.createTestItem(id, vscode.workspace.asRelativePath(uri), uri);
+      const named = uri.scheme === "file" ? uri : vscode.Uri.file(uri.path); // a cell has the name of its notebook
+      file = this.controller.createTestItem(id, vscode.workspace.asRelativePath(named), uri);
       this.controller.items.add(file);
     }
     const children = kernels.map((kernel) => {
-      const own = idOf(uri, kernel.name);
+      const own = this.idOf(uri, kernel);
       const item = file.children.get(own) ?? this.controller.createTestItem(own, kernel.name, uri);
       item.range = rangeOf(kernel.range);
       item.sortText = String(kernel.range.start.line).padStart(8, "0");
@@ -95,22 +104,21 @@ export class KernelTests implements vscode.Disposable {
       return item;
     });
     file.children.replace(children);
-    children.forEach((item, place) => this.follow(item, kernels[place]?.state));
   }
 
-  private follow(item: vscode.TestItem, state: string | undefined): void {
-    const result = this.results.get(item.id);
-    if (result === undefined || state === undefined || result.stale === (result.state !== state)) {
-      return;
+  private idOf(uri: vscode.Uri, { name, state }: Pick<Kernel, "name"> & Partial<Kernel>): string {
+    const kernel = keyOf(uri, name);
+    const result = this.results.get(kernel);
+    if (result === undefined) {
+      return this.unverified.get(kernel) ?? kernel;
     }
-    result.stale = !result.stale;
-    if (result.stale) {
-      this.controller.invalidateTestResults(item);
-    } else if (result.passed) {
-      const again = this.controller.createTestRun(new vscode.TestRunRequest([item], undefined, this.profile), "as verified before", false);
-      again.passed(item, result.duration);
-      again.end();
-    }
+    return state === undefined || state === result.state ? result.id : result.without;
+  }
+
+  /** An id that no result was ever given for. */
+  private newId(uri: vscode.Uri, kernel: string): string {
+    this.made += 1;
+    return `${uri.toString()}?${this.made}#${kernel}`;
   }
 
   /** Results stay: the file may come back. */
@@ -119,7 +127,7 @@ export class KernelTests implements vscode.Disposable {
   }
 
   private deleted(uri: vscode.Uri): void {
-    this.controller.items.get(uri.toString())?.children.forEach((item) => this.results.delete(item.id));
+    this.controller.items.get(uri.toString())?.children.forEach((item) => this.forget(uri, item.label));
     this.remove(uri.toString());
   }
 
@@ -127,12 +135,17 @@ export class KernelTests implements vscode.Disposable {
     if (vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString())) {
       return;
     }
-    this.controller.items.get(uri.toString())?.children.forEach((item) => {
-      if (this.results.delete(item.id)) {
-        this.controller.invalidateTestResults(item);
-      }
-    });
+    this.controller.items.get(uri.toString())?.children.forEach((item) => this.forget(uri, item.label));
     this.searchLater();
+  }
+
+  private forget(uri: vscode.Uri, name: string): void {
+    const kernel = keyOf(uri, name);
+    const result = this.results.get(kernel);
+    if (result !== undefined) {
+      this.results.delete(kernel);
+      this.unverified.set(kernel, result.without);
+    }
   }
 
   /** Files changed on disk: search anew once they have settled, where the workspace was ever searched. */
@@ -280,8 +293,8 @@ export class KernelTests implements vscode.Disposable {
     } else {
       run.passed(item, duration);
     }
-    this.results.set(item.id, { state: kernel.state, passed: !kernel.failed && tried.length > 0, duration, stale: false });
-    this.follow(item, this.kernels.of(uri)?.find((one) => one.name === kernel.name)?.state);
+    this.results.set(keyOf(uri, kernel.name), { state: kernel.state, id: item.id, without: this.newId(uri, kernel.name) });
+    this.fileChanged(uri); // it may have been edited meanwhile
   }
 
   dispose(): void {
@@ -290,7 +303,7 @@ export class KernelTests implements vscode.Disposable {
   }
 }
 
-function idOf(uri: vscode.Uri, kernel: string): string {
+function keyOf(uri: vscode.Uri, kernel: string): string {
   return `${uri.toString()}#${kernel}`;
 }
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from ferrotile.translation import Options
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import asdict
 
 from ferrotile_runner import json_values as read
@@ -44,7 +44,7 @@ class KernelWorker:
     fault of ferrotile's own; the next call then starts a new process."""
 
     def __init__(self, options: Options, seconds: float, cancel: threading.Event) -> None:
-        self._options = asdict(options)
+        self._options = to_builtins(options)
         self._seconds = seconds
         self._cancel = cancel
         self._process = JsonProcess(Command((sys.executable, "-I", worker.__file__, *import_roots())))

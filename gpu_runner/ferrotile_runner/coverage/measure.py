@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ferrotile.translation import Options
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from ferrotile_runner import json_values as read
 from ferrotile_runner.coverage.kernel_worker import KernelWorker, Text, status_of
@@ -96,7 +96,7 @@ class _Run:
         self._lock = threading.Lock()
         self._done = 0
         self._total = 0
-        self._options = json.dumps(asdict(settings.options), sort_keys=True)
+        self._options = json.dumps(to_builtins(settings.options), sort_keys=True)
 
     def translate(self, texts: Sequence[Text]) -> None:
         self._begin(len(texts))

@@ -19,8 +19,8 @@ from ferrotile_runner.export.outcome import Action, Conflict, FileOutcome
 from ferrotile_runner.export.planning import Step
 from ferrotile_runner.export.record import HOME, Record, load
 from ferrotile_runner.export.rust_text import outside_literals
+from ferrotile_runner.export.workspace import MANIFEST, told_to_join, workspace_around
 
-MANIFEST = "Cargo.toml"
 _LIBRARY = "src/lib.rs"
 EDITIONS = ("2021", "2024")
 """Those that the generated code is written for."""
@@ -72,7 +72,9 @@ def adapt(
     generated = files.get(MANIFEST)
     whole = there.data is None or record.knows(MANIFEST) or not isinstance(generated, str)
     if whole or (there.data is not None and with_lf(there.data) == str(generated).encode() and not record.additions):
-        return Adapted(files, _below(undecided, record.paths - frozenset(files)), additions=record.additions)
+        join = told_to_join(folder) if MANIFEST in files else None
+        unsaid = _below(undecided, record.paths - frozenset(files))
+        return Adapted(files, unsaid, additions=record.additions, notes=(join,) if join else ())
     assert there.data is not None and isinstance(generated, str)
     if not record.additions and _starts_alike(look(folder, _LIBRARY).data, files.get(_LIBRARY)):
         raise ExportError(
@@ -134,7 +136,7 @@ def _crate(folder: Path, data: bytes) -> _Crate:
     paths = [b.get("path") for b in bins if isinstance(b, dict)] if isinstance(bins, list) else []
     for path in (library, "src/main.rs", *paths):
         if isinstance(path, str) and look(folder, path).data is not None:
-            return _Crate(_crate_name(values), path, path == library, data, values, _workspace(folder, values))
+            return _Crate(_crate_name(values), path, path == library, data, values, workspace_around(folder).manifest)
     raise ExportError(f"{folder} has a Cargo.toml, but neither src/lib.rs nor src/main.rs that a module could go into")
 
 
@@ -142,23 +144,6 @@ def _crate_name(values: Toml) -> str:
     """As code says it."""
     name = table(values, "lib").get("name", table(values, "package").get("name", ""))
     return str(name).replace("-", "_")
-
-
-def _workspace(folder: Path, values: Toml) -> Toml:
-    """The manifest of the workspace around the crate, which may be its own; empty where there is none."""
-    if "workspace" in values:
-        return values
-    for parent in folder.absolute().parents:
-        data = look(parent, MANIFEST).data
-        if data is None:
-            continue
-        try:
-            found = parse(data.decode(), MANIFEST)
-        except (ManifestError, UnicodeDecodeError):
-            return {}
-        if "workspace" in found:
-            return found
-    return {}
 
 
 def _placed(

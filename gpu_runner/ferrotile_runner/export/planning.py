@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ferrotile_runner.export.files import Found, digest, like, with_lf
 from ferrotile_runner.export.merging import MergeError, conflicts_of, merge
-from ferrotile_runner.export.outcome import Action, FileOutcome
+from ferrotile_runner.export.outcome import Action, Conflict, FileOutcome
 from ferrotile_runner.export.record import HOME, Record
 
 ALIKE = 0.5
@@ -116,7 +116,8 @@ def _binary(path: str, base: str | None, new: bytes, there: bytes | None) -> Ste
 
 
 def _left_out(path: str, changed: bool, generated: Generated) -> Step:
-    again = f"deleted by hand; to have it again, delete {HOME}/generated/{path}.last too"
+    place = f"{HOME}/generated/{path}.last" if generated.binary is None else f"its line in {HOME}/record.json"
+    again = f"deleted by hand; to have it again, delete {place} too"
     return _say(path, Action.LEFT_OUT, None, again, generated if changed else None)
 
 
@@ -134,11 +135,15 @@ def _text(path: str, base: bytes | None, new: bytes, there: bytes | None) -> Ste
     if now == base:
         return Step(FileOutcome(path, Action.UPDATED), there, like(new, there), base=generated)
     if open_ := conflicts_of(now):
-        what = "choose between the sides and delete the markers, then export again"
-        return Step(FileOutcome(path, Action.UNRESOLVED, what, open_), there)
+        return _unresolved(path, there, open_)
     if base == new:
         return _say(path, Action.KEPT, there)
     return _merged(path, base, there, new)
+
+
+def _unresolved(path: str, there: bytes, conflicts: tuple[Conflict, ...]) -> Step:
+    what = "choose between the sides and delete the markers, then export again"
+    return Step(FileOutcome(path, Action.UNRESOLVED, what, conflicts), there)
 
 
 def _merged(path: str, base: bytes, there: bytes, new: bytes) -> Step:
@@ -163,6 +168,10 @@ def _moves(record: Record, files: Mapping[str, str | bytes], steps: list[Step]) 
     for likeness, old, new in sorted(_likenesses(record, files, left, come), reverse=True):
         there, text = left[old].seen, files[new]
         if likeness < ALIKE or old in done or new in done or there is None or not isinstance(text, str):
+            continue
+        if open_ := conflicts_of(with_lf(there)):
+            done[old] = _unresolved(old, there, open_)
+            done[new] = _say(new, Action.UNRESOLVED, None, f"will have the edits of {old}, whose conflict comes first")
             continue
         step = _merged(new, record.texts[old], there, text.encode())
         action = Action.CONFLICT if step.outcome.action is Action.CONFLICT else Action.MOVED

@@ -43,12 +43,14 @@ class RecordError(Exception):
 
 class Record(Struct, frozen=True):
     """`texts`: contents, lines ended by LF. `binaries`: SHA-256. `additions`: for each file of someone else's, the
-    lines that were added to it. `orphans`: edited files that are generated no longer, of which people know."""
+    lines that were added to it. `orphans`: edited files that are generated no longer, of which people know. `sources`:
+    the Python that all is made of (`sources.node`)."""
 
     texts: Mapping[str, bytes] = field(default_factory=dict)
     binaries: Mapping[str, str] = field(default_factory=dict)
     additions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     orphans: frozenset[str] = frozenset()
+    sources: tuple[str, ...] = ()
 
     @property
     def paths(self) -> frozenset[str]:
@@ -84,6 +86,7 @@ def load(folder: Path) -> Record:
             for path, lines in read.mapping(content.get("additions", {})).items()
         }
         orphans = frozenset(checked(read.text(path)) for path in read.items(content.get("orphans", [])))
+        sources = tuple(read.text(source) for source in read.items(content.get("sources", [])))
         done = _done(home)
         for entry in _entries(home):
             there = look(folder, entry.path)
@@ -102,7 +105,7 @@ def load(folder: Path) -> Record:
         if conflicts_of(text):
             where = f"{HOME}/{_GENERATED}/{path}{_COPY}"
             raise RecordError(f"{where} has conflict markers; take either side of it, whole, and export again")
-    return Record(texts, binaries, additions, orphans)
+    return Record(texts, binaries, additions, orphans, sources)
 
 
 def announce(folder: Path, entries: Iterable[Entry], replace: Replace = os.replace) -> None:
@@ -137,8 +140,8 @@ def save(folder: Path, record: Record, replace: Replace = os.replace) -> None:
             delete(home, f"{_GENERATED}/{path}{_COPY}")
     additions: dict[str, Json] = {path: list(lines) for path, lines in sorted(record.additions.items())}
     binaries: dict[str, Json] = dict(sorted(record.binaries.items()))
-    orphans: list[Json] = [*sorted(record.orphans)]
-    content = _as_json({"version": VERSION, "binaries": binaries, "additions": additions, "orphans": orphans})
+    lists: dict[str, Json] = {"orphans": [*sorted(record.orphans)], "sources": [*sorted(record.sources)]}
+    content = _as_json({"version": VERSION, **lists, "additions": additions, "binaries": binaries})
     for name, data in ((_RECORD, content), (".gitattributes", _ATTRIBUTES)):
         if look(home, name).data != like(data, look(home, name).data):
             write(home / name, data, replace)

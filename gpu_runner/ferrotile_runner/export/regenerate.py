@@ -13,6 +13,7 @@ from ferrotile_runner.export.files import Replace, UnsafePath, checked, delete, 
 from ferrotile_runner.export.outcome import Action, FileOutcome, Outcome
 from ferrotile_runner.export.planning import Generated, Step, plan
 from ferrotile_runner.export.record import HOME, Entry, Record, announce, did, interrupted, load, save, sweep
+from ferrotile_runner.export.sources import forgotten
 
 
 def regenerate(
@@ -22,25 +23,34 @@ def regenerate(
     check: bool = False,
     module: str = "kernels",
     undecided: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    drop: bool = False,
     replace_file: Replace = os.replace,
 ) -> Outcome:
     """Make `folder` the crate of `files`: texts (str, lines ended by LF) are merged with edits made there, bytes are
     replaced unless someone did that. A crate that is someone else's gets them as `module`. `check`: only say what
-    would be done. `undecided`: files and folders that stay as they are where `files` lacks them. Raises
-    `ExportError`, `RecordError`, and `OSError` where the disk refuses."""
+    would be done. `undecided`: files and folders that stay as they are where `files` lacks them. `sources`: what
+    `files` were made of (`sources.node`); without `drop` nothing may be missing that was named before.
+
+    Raises `ExportError`, `RecordError`, and `OSError` where the disk refuses."""
     for path in files:
         if checked(path).split("/")[0] == HOME:
             raise UnsafePath(f"{path!r} is in ferrotile's own folder")
     if folder.exists() and not folder.is_dir():
         raise ExportError(f"{folder} is no folder")
     record = load(folder)
+    missing = [] if drop else forgotten(folder, record.sources, sources)
+    if missing:
+        names = ", ".join(os.path.normpath(folder / one) for one in missing)
+        raise ExportError(f"{folder} is also made of {names}: name that too, or say --drop to take its Rust out")
     adapted = adapt(folder, files, record, module, undecided)
     decided = (record.paths | frozenset(adapted.files)) - adapted.undecided
     steps = [*plan(record, adapted.files, decided, lambda path: look(folder, path)), *adapted.steps]
     if check:
         return Outcome(_sorted(steps), adapted.notes, written=False)
     orphans = _orphans(steps, adapted.files) | (record.orphans & adapted.undecided)
-    same_record = (adapted.additions, orphans) == (record.additions, record.orphans)
+    made_of = tuple(sorted(sources))
+    same_record = (adapted.additions, orphans, made_of) == (record.additions, record.orphans, record.sources)
     nothing_new = same_record and not any(step.changes for step in steps)
     if nothing_new and not interrupted(folder):
         return Outcome(_sorted(steps), adapted.notes)
@@ -52,7 +62,7 @@ def regenerate(
     undone = {step.outcome.path for step in done if step.outcome.action is Action.CONFLICT and step.write is None}
     kept = {path: lines for path, lines in record.additions.items() if path in undone}
     added = {path: lines for path, lines in adapted.additions.items() if path not in undone}
-    save(folder, replace(_after(record, done, {**added, **kept}), orphans=orphans), replace_file)
+    save(folder, replace(_after(record, done, {**added, **kept}), orphans=orphans, sources=made_of), replace_file)
     return Outcome(_sorted(done), adapted.notes)
 
 

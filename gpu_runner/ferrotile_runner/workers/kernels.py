@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import convert
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
@@ -154,8 +155,7 @@ class Worker:
 def _options(value: object) -> Options:
     from ferrotile.translation import Options
 
-    assert isinstance(value, dict)
-    return Options(**value)
+    return convert(value, Options)
 
 
 def reply(worker: Worker, request: Mapping[str, object]) -> dict[str, object]:

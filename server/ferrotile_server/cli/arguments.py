@@ -39,6 +39,7 @@ class Arguments(Struct, frozen=True):
     verbose: bool = False
     check: bool = False
     module: str = "kernels"
+    drop: bool = False
     record: bool = False
     write: bool = False
 
@@ -173,10 +174,11 @@ def build_parser() -> argparse.ArgumentParser:
         help="record inputs and outputs for the crate's GPU tests (compiles and simulates the originals)",
     )
     export.add_argument("--check", action="store_true", help="write nothing; exit code 1 where the Rust is out of date")
+    export.add_argument("--drop", action="store_true", help="take out the Rust of what is not named any more")
     export.add_argument(
         "--module", type=_module, default="kernels", metavar="NAME", help="in a crate of your own (default: kernels)"
     )
-    export.add_argument("--format", choices=("text", "json"), default="text")
+    export.add_argument("--format", choices=("text", "json", "github"), default="text")
     _translation_options(export)
 
     coverage = commands.add_parser("coverage", help="how many kernels get how far, and why not further")

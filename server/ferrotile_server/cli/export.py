@@ -17,12 +17,13 @@ from ferrotile_runner.export.existing import ExportError, module_folder, recorde
 from ferrotile_runner.export.outcome import UP_TO_DATE, Outcome
 from ferrotile_runner.export.record import RecordError
 from ferrotile_runner.export.regenerate import regenerate
+from ferrotile_runner.export.sources import node
 from msgspec.structs import replace
 
 from ferrotile_server.cli.arguments import Arguments
-from ferrotile_server.cli.export_report import as_json, as_text, exit_code
+from ferrotile_server.cli.export_report import exit_code, shown
 from ferrotile_server.cli.output import Style, stdout_style, use_colour
-from ferrotile_server.cli.paths import PathError, read_sources
+from ferrotile_server.cli.paths import PathError, read_sources, split_node
 from ferrotile_server.cli.places import render
 from ferrotile_server.cli.progress import Progress
 from ferrotile_server.cli.translating import Translated, application, translate_sources
@@ -65,7 +66,7 @@ def make(arguments: Arguments, folder: Path) -> tuple[Crate, Sequence[Translated
     core = application(arguments)
     sources, unreadable = read_sources(arguments.paths)
     for error in unreadable:
-        print(f"ferrotile: {error}", file=sys.stderr)
+        raise PathError(f"{error}; nothing is exported, since the Rust of this file would go")
     translated = translate_sources(core, sources)
     try:
         place, before = module_folder(folder, arguments.module), recorded_modules(folder, arguments.module)
@@ -108,7 +109,16 @@ def merge(folder: Path, crate: Crate, arguments: Arguments) -> Outcome:
     undecided = () if arguments.record else recorded_paths(crate)
     try:
         before = frozenset() if arguments.record else recorded_modules(folder, arguments.module)
-        done = regenerate(folder, crate.files, check=arguments.check, module=arguments.module, undecided=undecided)
+        named = [(Path(path), kernel) for path, kernel in map(split_node, arguments.paths)]
+        done = regenerate(
+            folder,
+            crate.files,
+            check=arguments.check,
+            module=arguments.module,
+            undecided=undecided,
+            sources=[node(path, kernel, folder) for path, kernel in named],
+            drop=arguments.drop,
+        )
     except (ExportError, RecordError) as error:
         raise PathError(str(error)) from None
     except OSError as error:
@@ -135,7 +145,7 @@ def run(arguments: Arguments) -> int:
     folder = Path(arguments.output)
     crate, translated = make(arguments, folder)
     outcome = merge(folder, crate, arguments)
-    print(as_json(folder, outcome) if arguments.format == "json" else as_text(folder, outcome, stdout_style()))
+    print(shown(folder, outcome, arguments.format, stdout_style()))
     if arguments.check:
         return exit_code(outcome)
     style = Style(use_colour(sys.stderr))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from ferrotile_runner.export.outcome import FAILED, UP_TO_DATE, Action, FileOutcome, Outcome
 
+from ferrotile_server.cli.ci_paths import checkout, relative
+from ferrotile_server.cli.github_annotations import data, property_
 from ferrotile_server.cli.output import Style, plural
 
 _WOULD = {
@@ -26,6 +28,17 @@ def exit_code(outcome: Outcome) -> int:
     return int(outcome.failed if outcome.written else not outcome.up_to_date)
 
 
+def shown(folder: Path, outcome: Outcome, format_: str, style: Style) -> str:
+    """The report in the form that was asked for: `text`, `json` or `github`."""
+    match format_:
+        case "json":
+            return as_json(folder, outcome)
+        case "github":
+            return as_github(folder, outcome)
+        case _:
+            return as_text(folder, outcome, style)
+
+
 def as_text(folder: Path, outcome: Outcome, style: Style) -> str:
     """A line a file that is not as it was, those that need a person as `path:line: what to do`; then the sum."""
     lines = [_line(folder, file, outcome.written, style) for file in outcome.files if file.action not in UP_TO_DATE]
@@ -36,6 +49,19 @@ def as_text(folder: Path, outcome: Outcome, style: Style) -> str:
         said = "up to date" if outcome.up_to_date else "not up to date: run `ferrotile export` without --check"
         return "\n".join([*lines, f"{folder}: {said}"])
     return "\n".join([*lines, f"{plural(len(outcome.files), 'file')} in {folder}: {parts or 'nothing'}"])
+
+
+def as_github(folder: Path, outcome: Outcome) -> str:
+    """A workflow command for each file that needs a person, or, after a check, that is out of date."""
+    root, lines = checkout(), []
+    for file in outcome.files:
+        if file.action in FAILED or not (outcome.written or file.action in UP_TO_DATE):
+            said = file.detail if file.action in FAILED else f"{_WOULD[file.action]}: run `ferrotile export`"
+            path = relative(folder / file.path, root) or str(folder / file.path)
+            line = "" if file.line is None else f",line={file.line}"
+            title = property_(f"Exported Rust: {file.action.value}")
+            lines.append(f"::error file={property_(path)}{line},title={title}::{data(said)}")
+    return "\n".join([*lines, *(f"::notice title=Exported Rust::{data(note)}" for note in outcome.notes)])
 
 
 def as_json(folder: Path, outcome: Outcome) -> str:

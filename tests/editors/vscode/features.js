@@ -2,7 +2,7 @@
 const assert = require("node:assert");
 const fs = require("node:fs");
 const vscode = require("vscode");
-const { cursorAt, eventually, hoverText, inWorkspace, lensTitles, marks, messages, open, ours, outside, placeOf, replace, run, script, testsIn } = require("./support.js");
+const { cursorAt, eventually, hoverText, inWorkspace, lensTitles, marks, messages, open, ours, outside, picture, placeOf, replace, run, script, testsIn } = require("./support.js");
 
 const log = () => (fs.existsSync(process.env.FAKE_LOG) ? fs.readFileSync(process.env.FAKE_LOG, "utf8") : "");
 
@@ -66,9 +66,11 @@ exports.run = script(async (done) => {
   done("passed");
 
   await replace(document, "pass", "return");
-  await testIs("add kernels.py", "Passed, outdated");
+  await testIs("add kernels.py", "Not yet run");
+  await eventually("no green mark", async () => (await marks())[0] === "run");
   await replace(document, "return", "pass");
   await testIs("add kernels.py", "Passed");
+  await eventually("the green mark again", async () => (await marks())[0] === "passed");
   done("stale, and back");
 
   await run("testing.runCurrentFile");
@@ -85,7 +87,7 @@ exports.run = script(async (done) => {
   const fix = actions.find((a) => a.title === "Remove it");
   assert.ok(fix?.edit, `no fix among ${actions.map((a) => a.title)}`);
   await vscode.workspace.applyEdit(fix.edit);
-  await testIs("bad kernels.py", "Failed, outdated");
+  await testIs("bad kernels.py", "Not yet run");
   await eventually("a file without errors", () => ours(file).every((d) => d.code?.value !== "FT301"));
   done("fixed");
 

@@ -84,6 +84,10 @@ exports.run = script(async (done) => {
   await set("workbench", "colorTheme", DARK);
 
   assert.match(await hover(), /^softmax: .*proved/);
+  await run("ferrotile.server.run", file.toString(), "softmax");
+  await eventually("what the run found", async () => /earlier: /.test(await hover()), 240_000);
+  assert.match(await lens(file, /\bsimulated\b/), /\bproved\b/);
+  await eventually("a mark that stays green", async () => (await marks())[0] === "passed");
   await run("workbench.action.closeEditorsInOtherGroups");
   await run("workbench.view.testing.focus");
   await run("testing.viewAsList");

@@ -38,9 +38,9 @@ class Reach(Struct, frozen=True):
     divisible: bool
 
 
-def reach_of(program: Program, signature: Signature, owned: Collection[str]) -> Reach:
+def reach_of(program: Program, signature: Signature, owned: Collection[str], checked: Collection[str] = ()) -> Reach:
     """Of a kernel program as the front end made it; `owned` are arrays of which the Rust lets a block access its own
-    tile alone."""
+    tile alone, `checked` those whose tiles it loads with a check."""
     names = {p.value.id: p.name for p in program.parameters}
     space = Space(program, signature)
     constants = {c.name: int(c.value) for c in program.constants}
@@ -58,7 +58,7 @@ def reach_of(program: Program, signature: Signature, owned: Collection[str]) -> 
         name = names.get(array.id, "") if array is not None else ""
         if operation.opcode in _READS:
             read.add(name)
-        if name in owned:
+        if name in owned or (name in checked and operation.opcode == "load_view"):
             continue
         asked = _asked(operation, array, name, bounds, limits)
         if asked is None or (asked and guarded):
@@ -108,4 +108,3 @@ def _asked(
 def _natural(value: Value, bounds: Bounds, limits: Limits) -> bool:
     """Whether an index is not negative: also a remainder of Python's, which has the sign of what divides."""
     return non_negative(value, bounds.scalars.defined) or limits.remainder_of_natural(value)
-

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product as cartesian
-from math import prod
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +21,6 @@ from ferrotile.translation import Entry
 Grid = tuple[tuple[tuple[Atom, Atom], ...], ...]
 """For each axis its factors: extent and tile."""
 Factors = tuple[tuple[GridFactor, ...], ...]
-_READINGS = 32
 
 
 class Claims(Struct, frozen=True):
@@ -74,38 +71,31 @@ def _told(signature: Signature, claims: Claims, names: Sequence[str], probe: Pro
     numbers = {n: v for n, v in values.items() if type(v) is int and v > 0}
     if len(numbers) != len(values):
         return None
-    told = [t for grid in _readings(claims.grid, numbers) if (t := _one(signature, claims, numbers, grid, probe))]
-    return told[0] if told and all(t == told[0] for t in told) else None
-
-
-def _readings(grid: Factors | None, values: Mapping[str, int]) -> Iterator[Grid | None]:
-    """The ways to read the numbers of a grid: as themselves, or as a constant that has this value."""
-    if grid is None:
-        yield None
-        return
-    atoms: list[Atom] = [atom for axis in grid for f in axis for atom in (f.extent, f.tile)]
-    options: list[list[Atom]] = [[a, *(n for n, v in values.items() if a != 1 and v == a)] for a in atoms]
-    if prod(len(o) for o in options) > _READINGS:
-        return
-    for chosen in cartesian(*options):
-        rest = iter(chosen)
-        yield tuple(tuple((next(rest), next(rest)) for _ in axis) for axis in grid)
-
-
-def _one(
-    signature: Signature, claims: Claims, values: Mapping[str, int], grid: Grid | None, probe: Probe
-) -> Template | None:
-    """What is said of the launch if its grid is read so; None where that is not the same for other constants."""
+    grid = _named(signature, numbers)
     templates: list[Template] = []
-    for chosen in _others(values):
+    for chosen in _others(numbers):
         other = probe(_with(signature, chosen, grid))
         if other is None or other.text != claims.text or other.reach != claims.reach:
             return None
-        made = _compared(claims, other, values, chosen, grid)
+        made = _compared(claims, other, numbers, chosen, grid)
         if made is None:
             return None
         templates.append(made)
     return templates[0] if all(t == templates[0] for t in templates) else None
+
+
+def _named(signature: Signature, values: Mapping[str, int]) -> Grid | None:
+    """The grid as the launch says it: with the names of the constants that it divides by."""
+    if signature.grid is None:
+        return None
+    made: list[tuple[tuple[Atom, Atom], ...]] = []
+    for number, axis in enumerate(signature.grid):
+        names = signature.divided[number] if number < len(signature.divided) else ()
+        each = [*names, *[None] * (len(axis) - len(names))]
+        made.append(
+            tuple((f.extent, f.tile if n is None or n not in values else n) for f, n in zip(axis, each, strict=True))
+        )
+    return tuple(made)
 
 
 def _others(values: Mapping[str, int]) -> Iterator[dict[str, int]]:

@@ -205,6 +205,8 @@ class _Builder:
         self.host.steps.append(Check(method, arguments))
 
     def _same(self, left: str, a: str, right: str, b: str) -> Check:
+        if right == b:
+            return Check("fixed", (f'"{left}"', a, b))
         return Check("same", (f'"{left}"', a, f'"{right}"', b))
 
     def _equal(self, left: str, a: str, right: str, b: str) -> None:
@@ -264,7 +266,8 @@ class _Builder:
             case Apply(function=function, left=left, right=right):
                 plain = function in ("tiles", "min")
                 a, b = self._expression(left, not plain or function == "min"), self._expression(right, not plain)
-                return _applied(function, a, b, inner)
+                text = _applied(function, a, b, inner)
+                return text if inner or function == "min" else _bare(text)
 
     def _promises(self) -> None:
         planned, promises = self.planned, self.host.promises
@@ -273,7 +276,8 @@ class _Builder:
         for name in outside:
             shown = self.host.names.get(name, name)
             promises.append(f"every index of `{shown}` that the kernel computes lies inside of it, as in the Python")
-        if planned.kernel.unsafe.assumed:
+        shared = any(o.form in ("full", "pointer") for o in planned.kernel.outputs)
+        if planned.kernel.unsafe.assumed and (shared or not promises):
             names = ", ".join(f"`{self.host.names[n]}`" for n in sorted(planned.written))
             promises.append(f"blocks write different elements of {names}, as in the Python")
         if planned.reach.divisible:
@@ -378,6 +382,16 @@ class _Builder:
 
 _LONG = 40
 """Characters of an expression that is given a name."""
+
+
+def _bare(text: str) -> str:
+    """Without parentheses around the whole."""
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return text[1:-1] if text[0] == "(" and at == len(text) - 1 else text
+    return text
 
 
 def _applied(function: str, a: str, b: str, inner: bool) -> str:

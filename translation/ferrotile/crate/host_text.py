@@ -130,7 +130,7 @@ class _Text:
             text += "\n# Safety\n\nThe caller promises that\n\n"
             text += "".join(f"- {p}\n" for p in self.host.promises)
             if any("lies inside" in p for p in self.host.promises):
-                text += "\nAn export with `--checks keep` has checks in the kernel instead.\n"
+                text += "\nAn export with `--checks keep` checks the indices of tiles in the kernel.\n"
         return docs(text.rstrip("\n"))
 
     def allow(self, parameters: Sequence[str]) -> list[str]:

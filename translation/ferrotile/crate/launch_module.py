@@ -73,6 +73,15 @@ _METHODS = {
         Err(self.error(&format!("{left} is {a}, but {right} is {b}")))
     }
 """,
+    "fixed": """
+    /// A number that has to be this one.
+    pub(crate) fn fixed(self, name: &str, value: i64, wanted: i64) -> Result<(), Error> {
+        if value == wanted {
+            return Ok(());
+        }
+        Err(self.error(&format!("{name} is {value}, but must be {wanted}")))
+    }
+""",
     "multiple": """
     /// An extent that has to be a multiple of a number.
     pub(crate) fn multiple(self, name: &str, extent: i64, of: i64) -> Result<(), Error> {

@@ -12,11 +12,10 @@ _TAKEN = frozenset(("launch", "generics", "api", "kernels", "op", "std", "core",
 
 def snake(text: str) -> str:
     """A Rust name for values and functions: `blockSize` and `TILE_M` as `block_size` and `tile_m`."""
-    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text) if not text.isupper() else text
-    text = re.sub(r"_+", "_", re.sub(r"\W", "_", text, flags=re.ASCII)).strip("_").lower()
-    if not text or not text[0].isalpha():
-        text = f"n{text}"
-    return str(text)
+    apart = text if text.isupper() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
+    words: list[str] = re.findall(r"[A-Za-z0-9]+", apart)
+    name = "_".join(words).lower()
+    return name if name[:1].isalpha() else f"n{name}"
 
 
 def camel(text: str) -> str:
@@ -32,7 +31,8 @@ class Names:
 
     def take(self, wish: str, otherwise: str | None = None) -> str:
         """The wish in snake case; `otherwise` where that is taken; else with a number."""
-        for name in (snake(wish), *(() if otherwise is None else (snake(otherwise),))):
+        wishes = [snake(wish)] if otherwise is None else [snake(wish), snake(otherwise)]
+        for name in wishes:
             if name not in self._taken and name not in KEYWORDS:
                 self._taken.add(name)
                 return name

@@ -63,7 +63,11 @@ class Planned(Struct, frozen=True):
 
     def value(self, constant: str) -> ConstantValue:
         """A constant's value at the launch."""
-        return next(a.value for a in self.signature.arguments if isinstance(a, ConstantArgument) and a.name == constant)
+        return _value(self.signature, constant)
+
+
+def _value(signature: Signature, constant: str) -> ConstantValue:
+    return next(a.value for a in signature.arguments if isinstance(a, ConstantArgument) and a.name == constant)
 
 
 def plan_kernel(file: PythonFile, kernel: KernelTranslation, parts: Parts) -> Planned:
@@ -74,12 +78,18 @@ def plan_kernel(file: PythonFile, kernel: KernelTranslation, parts: Parts) -> Pl
         (f for f in find_kernels(file.module) if f.name == kernel.name and f.name_span == kernel.name_span), None
     )
     owned = frozenset(o.name for o in kernel.outputs if o.form in ("owned", "owned-row", "mapped"))
-    reach = reach_of(program, signature, owned)
+    written = {o.name for o in kernel.outputs}
+    arrays = [a.name for a in signature.arguments if isinstance(a, ArrayArgument)]
+    checked = frozenset(n for n in arrays if n not in written and file.options.checks == "keep")
+    reach = reach_of(program, signature, owned, checked)
     names = {naming.constant(c.name): c.name for c in program.constants}
     generics = _generics(parts, entry, names)
     candidates = [g.constant for g in generics if g.constant is not None and g.value not in ("true", "false")]
+    # What a grid is made of stays: a constant that counts blocks is not told from a number.
+    counted = {f.extent for axis in signature.grid or () for f in axis if isinstance(f.extent, int)}
+    candidates = [c for c in candidates if _value(signature, c) not in counted]
     claims = _claims(parts, entry, signature, reach)
-    told = template(signature, claims, candidates, partial(_probe, file, source, frozenset(owned)))
+    told = template(signature, claims, candidates, partial(_probe, file, source, owned, checked))
     extents = {e for a in signature.arguments if isinstance(a, ArrayArgument) for e in a.extents}
     bound = tuple(c for c in told.open if c in extents)
     config = tuple(c for c in told.open if c not in extents)
@@ -102,7 +112,11 @@ def _generics(parts: Parts, entry: Entry, constants: Mapping[str, str]) -> tuple
 
 
 def _probe(
-    file: PythonFile, source: FunctionSource | None, owned: frozenset[str], signature: Signature
+    file: PythonFile,
+    source: FunctionSource | None,
+    owned: frozenset[str],
+    checked: frozenset[str],
+    signature: Signature,
 ) -> Claims | None:
     """The translation for other constants."""
     if source is None:
@@ -120,7 +134,7 @@ def _probe(
         return None
     if text is None or kernel.entry is None:
         return None
-    reach = reach_of(lowered.program, signature, owned)
+    reach = reach_of(lowered.program, signature, owned, checked)
     return _claims(text.parts, kernel.entry, signature, reach)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from ferrotile.crate.attribution import attribution, notice
+from ferrotile.crate.example_file import example
 from ferrotile.crate.launch_module import launch_module
 from ferrotile.crate.manifest import library, manifest, readme
 from ferrotile.crate.model import CrateFiles, PythonFile, Recordings, Refused
 from ferrotile.crate.modules import RustModule, module_text, modules_of, shared_helpers, shared_text
-from ferrotile.crate.test_files import compile_tests, example, recorded_tests
+from ferrotile.crate.test_files import compile_tests, recorded_tests
 
 
 class Crate(Struct, frozen=True):
@@ -37,9 +38,7 @@ def contents_of(name: str, files: Sequence[PythonFile]) -> Contents:
     return Contents(name, modules, refused)
 
 
-def crate_files(
-    contents: Contents, recordings: Recordings | None = None, recorded: Collection[str] = ()
-) -> Crate:
+def crate_files(contents: Contents, recordings: Recordings | None = None, recorded: Collection[str] = ()) -> Crate:
     """The files of the crate; with `recordings` also tests that compare with them. `recorded`: modules whose tests of
     this kind are in the folder already, and are not made anew."""
     modules, name = contents.modules, contents.name
@@ -49,9 +48,7 @@ def crate_files(
     files: dict[str, str | bytes] = {
         "Cargo.toml": manifest(name),
         "README.md": readme(contents, bool(recordings or recorded)),
-        "NOTICE": notice(
-            {f"src/{m.name}.rs": (m.file.path, attribution(m.file.document.text)) for m in modules}
-        ),
+        "NOTICE": notice({f"src/{m.name}.rs": (m.file.path, attribution(m.file.document.text)) for m in modules}),
         "src/lib.rs": library(modules, bool(shared), hosts, "Float" in uses),
     }
     if hosts:
@@ -62,5 +59,5 @@ def crate_files(
         files[f"src/{module.name}.rs"] = module_text(module, shared, name)
     files.update(compile_tests(name, modules))
     files.update(recorded_tests(name, modules, recordings or {}, recorded))
-    files.update(example(name, modules, recordings or {}))
+    files.update(example(name, modules))
     return Crate(name, files, modules, contents.refused)

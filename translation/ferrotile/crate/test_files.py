@@ -51,11 +51,11 @@ def _compiles(crate: str, module: RustModule, kernel: Kernel) -> list[str]:
     ]
     bracketed(lines, 8, "let strides = ", strides, ";")
     lines.append('        let compiler = compiler.strides(&strides).target("sm_90");')
-    lines.append("        assert!(compiler.compile().unwrap().ir_text().contains(\"entry\"));")
+    lines.append('        assert!(compiler.compile().unwrap().ir_text().contains("entry"));')
     return [*lines, "    });", "}"]
 
 
-_COMMON = '''\
+_COMMON = """\
 //! Recorded arrays, and comparing with them.
 
 use std::io::Write;
@@ -168,7 +168,7 @@ element! {
     u32, 0.0, |x| x.into();
     u64, 0.0, |x| x as f64;
 }
-'''
+"""
 
 RECORDED = frozenset(("f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"))
 """Element types that tests read."""
@@ -292,8 +292,3 @@ def _shortest(number: float) -> str:
     digits = (f"{number:.{n}g}" for n in range(1, 10))
     text = next((t for t in digits if pack("<f", float(t)) == pack("<f", number)), repr(number))
     return text if any(c in text for c in ".e") else f"{text}.0"
-
-
-def example(crate: str, modules: Sequence[RustModule], recordings: Recordings) -> CrateText:
-    """`examples/launch.rs`: a `main` that launches one kernel."""
-    return {}

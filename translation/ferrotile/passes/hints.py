@@ -32,10 +32,11 @@ def shared_line(access: Access) -> bool:
     return all(symbol in rounds for form in access.index for symbol, _ in form.terms)
 
 
-def rows_by_pointer(target: str) -> bool:
-    """Whether a masked gather of part of a row is faster than a view of one row, which compares the indices of all axes
-    anew for each lane: 1.0 instead of 1.06 to 1.27 of the Python's time on sm_90 (measured)."""
-    return target == "sm_90"
+def longest_row_by_pointer(target: str) -> int:
+    """Up to how many lanes a masked gather of part of a row is faster than a view of one row, which compares the
+    indices of all axes anew for each lane. On sm_90 (measured) those of up to 1024 lanes take 0.89 to 0.98 of a view's
+    time, those of 4096 and more 1.04 to 1.28."""
+    return 1024 if target == "sm_90" else 0
 
 
 class TmaPolicy(Struct, frozen=True):
@@ -54,11 +55,13 @@ class TmaPolicy(Struct, frozen=True):
         if chosen is not None:
             return chosen
         word = access.operation.attribute("allow_tma")
-        if isinstance(word, bool):
-            return word
-        slow = access.view is not None and (single_row(access.view) or shared_line(access))
-        ahead = not access.store and round_of(access) in self.rounds
-        return not (self.target == "sm_90" and slow and not ahead)
+        return word if isinstance(word, bool) else not self.slow(access)
+
+    def slow(self, access: Access) -> bool:
+        """Whether TMA is measured to be slow for it."""
+        if self.target != "sm_90" or access.view is None or not (single_row(access.view) or shared_line(access)):
+            return False
+        return access.store or _round_of(access) not in self.rounds
 
     def chosen(self, access: Access) -> bool | None:
         """What a tuner chose for the access."""
@@ -67,12 +70,12 @@ class TmaPolicy(Struct, frozen=True):
 
 def tma_policy(program: Program, accesses: Sequence[Access], options: Options) -> TmaPolicy:
     """The policy for one kernel."""
-    loading = {round_of(a) for a in accesses if not a.store and a.view is not None and _is_matrix(a.view)}
+    loading = {_round_of(a) for a in accesses if not a.store and a.view is not None and _is_matrix(a.view)}
     names = {p.value.id: p.name for p in program.parameters}
-    return TmaPolicy(options.target, frozenset(product_rounds(program) & loading), names, options.choices)
+    return TmaPolicy(options.target, frozenset(_product_rounds(program) & loading), names, options.choices)
 
 
-def product_rounds(program: Program) -> frozenset[int]:
+def _product_rounds(program: Program) -> frozenset[int]:
     """The innermost loops around products of matrices, by the ids of their variables."""
     found: set[int] = set()
 
@@ -90,7 +93,7 @@ def product_rounds(program: Program) -> frozenset[int]:
     return frozenset(found)
 
 
-def round_of(access: Access) -> int | None:
+def _round_of(access: Access) -> int | None:
     """The innermost loop around an access, by the id of its variable."""
     loops = [loop.variable.id for loop in access.path if isinstance(loop, For)]
     return loops[-1] if loops else None

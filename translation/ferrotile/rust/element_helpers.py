@@ -37,9 +37,6 @@ class Request(Struct, frozen=True):
     proved: bool
     sizes: tuple[str, ...] = ()
     """How the kernel spells the lanes' shape."""
-    ahead: bool = False
-    """Whether the elements are factors of a product in the same loop: the load itself pads them, so that it can be
-    copied ahead of its round (a `select` behind it made a product by experts 1.5 times slower on sm_90, measured)."""
 
     @property
     def generic(self) -> bool:
@@ -80,34 +77,6 @@ def scalar_padding(request: Request) -> bool:
     """Whether the padding is passed as a scalar rather than a tile."""
     padding = request.access.padding
     return padding is not None and isinstance(padding.type, TileType) and not padding.type.shape
-
-
-def pads_alone(request: Request) -> bool:
-    """Whether cutile's load takes the padding: it spreads a scalar over one axis only."""
-    return scalar_padding(request) and len(request.access.shape) < 2
-
-
-def load_padded(rank: int) -> Helper:
-    """The masked load with a tile of padding."""
-    name, lanes = f"load_padded_{rank}", "S"
-    writer = Writer(4)
-    writer.line("// A masked load with a tile of padding: cutile 0.5 declares it for a scalar, spread over one axis.")
-    writer.line('#[cuda_tile::op(name = "cuda_tile.load_ptr_tko", since = "V13_2", params = ["source"])]')
-    generics = f"E: ElementType, P: PointerTo<E>, const {lanes}: [i32; {rank}], const L: i32"
-    parameters = [
-        f"source: PointerTile<P, {lanes}>",
-        "memory_ordering: Weak",
-        "memory_scope: Option<Device>",
-        f"mask: Option<Tile<bool, {lanes}>>",
-        f"padding_value: Option<Tile<E, {lanes}>>",
-        "token: Option<Token>",
-        "latency: Latency<L>",
-    ]
-    header(writer, f"unsafe fn {name}<{generics}>", parameters, f" -> (Tile<E, {lanes}>, Token)")
-    writer.line("unreachable!()")
-    writer.back()
-    writer.line("}")
-    return Helper(name, tuple(writer.lines), 0)
 
 
 class _Lanes:
@@ -263,12 +232,11 @@ class _Text:
         match request.opcode:
             case "gather":
                 # Padding by `select` keeps the call short; of bools, a mask and a padding look alike in Tile IR.
-                padded, alone = self.access.padding is not None and mask is not None, pads_alone(request)
-                inside = padded and (request.ahead or (request.dtype.kind is Kind.BOOL and alone))
-                name = f"load_padded_{len(self.lanes.axes)}" if inside and not alone else "load_ptr_tko"
-                pad = atom("Some(padding)" if inside else "None")
-                code = call(name, atom("p"), *weak, masked, pad, token, latency)
-                return code, padded and not inside
+                inline = request.dtype.kind is Kind.BOOL and scalar_padding(request) and mask is not None
+                inline = inline and len(self.lanes.axes) < 2
+                pad = atom("Some(padding)" if inline else "None")
+                code = call("load_ptr_tko", atom("p"), *weak, masked, pad, token, latency)
+                return code, self.access.padding is not None and not inline and mask is not None
             case "scatter":
                 return call("store_ptr_tko", atom("p"), atom("t"), *weak, masked, token, latency), False
         order = atom(f"ordering::{ORDERING[str(operation.attribute('memory_order'))]}")
@@ -322,8 +290,6 @@ def element_helper(name: str, request: Request) -> Helper:
     header(writer, head, _parameters(request, lanes), f" -> {returns}" if returns else "")
     mask = text.addresses()
     code, late = text.access_code(mask)
-    if request.ahead and scalar_padding(request) and not pads_alone(request):
-        text.put(f"let padding: {result} = ", method(atom("padding"), "broadcast", _shape(lanes.axes)))
     writer.line(text.reason(mask))
     if request.opcode == "scatter":
         text.put("", code, unsafe=True, suffix="" if request.ordered else ";")

@@ -5,18 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrotile.passes.elements import ATOMICS, ElementAccess, element_access
-from ferrotile.passes.hints import round_of
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import TileType
-from ferrotile.rust.element_helpers import (
-    Request,
-    element_helper,
-    load_padded,
-    pads_alone,
-    scalar_padding,
-    strides_helper,
-)
+from ferrotile.rust.element_helpers import Request, element_helper, scalar_padding, strides_helper
 from ferrotile.rust.layout import Code, atom, call
 
 if TYPE_CHECKING:
@@ -39,9 +31,7 @@ class Elements:
         used = bool(operation.results) and bool(body.values.consumers(operation.result))
         sizes = tuple(body.spelling.size(size) for size in found.shape)
         shared = plan.form is not Form.READ
-        ahead = bool(sizes) and round_of(memory.access[id(operation)]) in memory.products
-        proved = self._proved(found, plan)
-        request = Request(found, plan.dtype, plan.tokens, used, shared, proved, sizes, ahead and _padded(found))
+        request = Request(found, plan.dtype, plan.tokens, used, shared, self._proved(found, plan), sizes)
         name = self._helper(request)
         arguments = [atom(memory.reference(found.array)), *map(self._index, found.index)]
         arguments += [body.tile(v) for v in found.values]
@@ -105,16 +95,8 @@ class Elements:
         rank = request.access.rank
         if rank > 1 and not request.access.linear:
             helpers.get(("strides", rank), f"strides_of_{rank}", lambda name: strides_helper(rank))
-        lanes = len(request.sizes)
-        if request.ahead and not pads_alone(request):
-            helpers.get(("padded", lanes), f"load_padded_{lanes}", lambda name: load_padded(lanes))
         text = element_helper("?", request).lines
         if text not in self._made:
             self._made[text] = True
             self._memory.assumed += not request.proved
         return helpers.get(text, request.stem, lambda name: element_helper(name, request))
-
-
-def _padded(found: ElementAccess) -> bool:
-    """Whether lanes outside, or masked, have a value."""
-    return found.padding is not None and (found.bounds or found.mask is not None)

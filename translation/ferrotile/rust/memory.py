@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ferrotile.passes.accesses import Access
-from ferrotile.passes.hints import check_is_free, product_rounds, tma_policy
+from ferrotile.passes.hints import check_is_free, tma_policy
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.passes.uses import array_of, operations
 from ferrotile.program.dtypes import F32, DType
@@ -56,7 +56,6 @@ class Memory:
         self.plan = body.plan
         self.defined = body.values.defined
         self.access = dict(body.values.accesses)
-        self.products = product_rounds(self.plan.program)
         self.tma = tma_policy(self.plan.program, tuple(self.access.values()), self.plan.options)
         self.views: dict[_Key, str] = body.journal.dict()
         self._stores: dict[tuple[int, tuple[int, ...]], str] = body.journal.dict()

@@ -19,6 +19,7 @@ class LaunchedGrid(Struct, frozen=True):
 
     factors: Factors
     multiples: tuple[tuple[str, int], ...] = ()
+    divided: tuple[tuple[str | None, ...], ...] = ()
 
 
 def launched_grid(
@@ -27,21 +28,26 @@ def launched_grid(
     """The grid of a launch; None where an axis is no product of `ceil(extent / tile)` of known extents and tiles."""
     axes = grid.items if isinstance(grid, Sequence) else (grid,)
     found: list[tuple[Term, ...]] = []
+    names: list[tuple[str | None, ...]] = []
     for axis in axes:
         terms = axis.as_terms() if isinstance(axis, Int) else None
         if terms is None:
             return None
         resolved = [symbols.term(t, constants) for t in terms]
+        named = [symbols.constant(t.tile) for t in terms]
         if any(t is None for t in resolved):
             # Its factors are no extents: it may be one itself, or a number.
             whole = identity(axis) if isinstance(axis, Int) else None
             if whole is not None and symbols.known(whole):
-                resolved = [symbols.term(Term(whole), constants)]
+                resolved, named = [symbols.term(Term(whole), constants)], [None]
             elif isinstance(axis, Int) and axis.value is not None and not axis.derived:
-                resolved = [Term(axis.value)]
+                resolved, named = [Term(axis.value)], [None]
             else:
                 return None
-        found.append(tuple(t for t in resolved if t is not None and (t.extent, t.tile) != (1, 1)))
+        both = [(t, n) for t, n in zip(resolved, named, strict=True) if t is not None]
+        kept = [(t, n) for t, n in both if (t.extent, t.tile) != (1, 1)]
+        found.append(tuple(t for t, _ in kept))
+        names.append(tuple(n for _, n in kept))
     while found and not found[-1]:
         found.pop()
     made = factors(tuple(found), constants, arguments)
@@ -49,7 +55,7 @@ def launched_grid(
         return None
     pairs = [(t, f) for axis, row in zip(found, made, strict=True) for t, f in zip(axis, row, strict=True)]
     multiples = [(f.extent, f.tile) for t, f in pairs if t.whole and f.tile > 1 and isinstance(f.extent, str)]
-    return LaunchedGrid(made, tuple(dict.fromkeys(multiples)))
+    return LaunchedGrid(made, tuple(dict.fromkeys(multiples)), tuple(names[: len(made)]))
 
 
 def factors(grid: Grid, constants: Mapping[str, Constant], arguments: tuple[Argument, ...]) -> Factors | None:

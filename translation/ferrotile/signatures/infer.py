@@ -195,14 +195,19 @@ class _Inference:
         made = Signature(self._kernel.name, whole)
         if self._directive.grid is not None:
             grid = factors(self._directive.grid, values, whole)
-            return replace(made, grid=grid, grid_source=Source.DIRECTIVE if grid is not None else None)
+            named = tuple(tuple(_constant_name(t.tile, values) for t in axis) for axis in self._directive.grid)
+            source = Source.DIRECTIVE if grid is not None else None
+            return replace(made, grid=grid, grid_source=source, divided=() if grid is None else named)
         if site is None:
             return made
         launched = launched_grid(site.grid, symbols, values, whole)
         made = replace(made, site=Site(site.span, site.module, site.line))
         if launched is None:
             return made
-        return replace(made, grid=launched.factors, grid_source=Source.LAUNCH, multiples=launched.multiples)
+        multiples, divided = launched.multiples, launched.divided
+        return replace(
+            made, grid=launched.factors, grid_source=Source.LAUNCH, multiples=multiples, divided=divided
+        )
 
     # Constants
 
@@ -285,6 +290,10 @@ class _Inference:
             self._reasons[name] = dtype, why
         source = Source.LAUNCH if tensor.dtype is not None else Source.ASSUMED
         return ArrayArgument(name, dtype, extents, source, span, rank_source)
+
+
+def _constant_name(tile: str | int, constants: Mapping[str, Constant]) -> str | None:
+    return tile if isinstance(tile, str) and tile in constants else None
 
 
 def _with_extents(arguments: list[Argument], passed: Mapping[str, Value], symbols: Symbols) -> tuple[Argument, ...]:

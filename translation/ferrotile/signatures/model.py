@@ -82,3 +82,5 @@ class Signature(Struct, frozen=True):
     grid_source: Source | None = None
     site: Site | None = None
     multiples: tuple[tuple[str, int], ...] = ()
+    divided: tuple[tuple[str | None, ...], ...] = ()
+    """Runs parallel to `grid`: the constant parameter that the launch divides by, None for a number of its own."""

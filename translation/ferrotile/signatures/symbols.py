@@ -80,6 +80,11 @@ class Symbols:
             tile = self._values.get(tile) if known is None else known
         return None if extent is None or tile is None else Term(extent, tile, term.whole)
 
+    def constant(self, tile: str | int) -> str | None:
+        """The constant parameter that a launch passes this number for, by its identity."""
+        ident = None if isinstance(tile, int) else self._canonical(tile)
+        return None if ident is None else self._constants.get(ident)
+
     def _canonical(self, ident: str) -> str:
         return self._equal.get(ident, ident)
 
