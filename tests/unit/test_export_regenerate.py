@@ -323,6 +323,21 @@ def test_an_export_that_is_killed_leaves_whole_files_and_the_next_one_cleans_up(
     assert regenerate(tmp_path, files, check=True).up_to_date
 
 
+def test_what_an_interrupted_export_deleted_was_not_deleted_by_hand(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {A: ONE, "src/b.rs": ONE, "src/c.bin": b"\0"}
+    regenerate(tmp_path, files)
+
+    def failing(source: str, target: str) -> None:
+        if target.endswith("d.rs"):
+            raise KeyboardInterrupt
+        os.replace(source, target)
+
+    with pytest.raises(KeyboardInterrupt):
+        regenerate(tmp_path, {"src/d.rs": "fn other() {}\n"}, replace_file=failing)
+    assert not list((tmp_path / "src").glob("[abc]*"))
+    assert {file.action for file in regenerate(tmp_path, files).files} == {Action.CREATED}
+
+
 def test_the_report_for_machines(tmp_path: Path) -> None:
     only(tmp_path, {A: ONE})
     (tmp_path / A).write_text(ONE.replace("fn c() {}", "fn c() { mine() }"))

@@ -367,7 +367,8 @@ class _Builder:
         argument = next(a for a in self.planned.scalars if a.name == name)
         if argument.extent is None:
             return self.host.names[name]
-        return f"{self._value(argument.extent)} as {argument.dtype.name}"
+        value = self._value(argument.extent)
+        return value if value.isdigit() or argument.dtype.name == "i64" else f"{value} as {argument.dtype.name}"
 
     def _made(self) -> None:
         """Extents of arrays that are only written, of what the other arguments say."""

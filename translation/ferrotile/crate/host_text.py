@@ -161,6 +161,7 @@ class _Text:
         made = " and ".join(f"`{host.names[n]}`" for n in self.makes)
         lines = self.about(f"Makes {made}: 0 where the kernel writes nothing.")
         lines += self.allow(parameters)
+        lines += ["#[allow(clippy::type_complexity)]"] if len(self.makes) > 2 else []
         head = f"pub {self.unsafe}fn {self.names.plain}{self.generic()}"
         lines += header(head, parameters, f" -> Result<{result}, Error>")
         lines.append(f'    let launch = Launch("{planned.entry.name}");')

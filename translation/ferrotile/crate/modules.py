@@ -164,9 +164,9 @@ def module_text(module: RustModule, shared: Sequence[Helper], crate: str) -> str
     used = imported(f"crate::{SHARED}::helpers", names, 4) if names else []
     kernels = render_file("kernels", [k.planned.parts for k in module.kernels], "pub ", used, from_shared)
     head = docs(_about(file), mark="//!")
-    lines = [*head, "", *sorted(imports), *([""] if imports else [])]
+    lines = [*head, "", *_allowed(module).split("\n")[:-1], *sorted(imports), *([""] if imports else [])]
     said = attribution(file.document.text).rust
-    text = (f"{said}\n" if said else "") + "\n".join(lines) + "\n" + _allowed(module) + kernels
+    text = (f"{said}\n" if said else "") + "\n".join(lines) + "\n" + kernels
     items = [line for h in hosts for line in h.lines]
     while items and not items[-1]:
         items.pop()
@@ -174,16 +174,39 @@ def module_text(module: RustModule, shared: Sequence[Helper], crate: str) -> str
 
 
 def _allowed(module: RustModule) -> str:
-    """An attribute where rustc would warn: of a parameter that a kernel does not read, or of what ends a loop."""
-    for kernel in module.kernels:
-        parts = kernel.planned.parts
-        body = [line for line in parts.body if not line.lstrip().startswith("//")]
-        text = "\n".join(body)
-        names = re.findall(r"\b(\w+): [&*\w]", text) + re.findall(r"\blet (?:mut )?(\w+)\b", text)
-        once = any(len(re.findall(rf"\b{name}\b", text)) == 1 for name in names)
-        if once or re.search(r"\b(?:loop|while|break|continue|return)\b", text) or "cuda_tile_assert" in text:
-            return "#[allow(unused)]\n"
-    return ""
+    """An attribute for what rustc would warn of in the kernels: names that the author chose, parameters and values that
+    nothing reads. It is the file's, since `#[cutile::module]` drops those of the module."""
+    lints = {lint for kernel in module.kernels for lint in _lints(kernel.planned.parts)}
+    return f"#![allow({', '.join(sorted(lints))})]\n\n" if lints else ""
+
+
+_BOUND = re.compile(r"\b(\w+): (?!ElementType|PointerTo|ordering::|scope::)[&*\w]|\blet (?:mut )?(\w+)\b")
+_ENDS = re.compile(r"\b(?:loop|while|break|continue|return)\b|cuda_tile_(?:assert|print)")
+
+
+def _lints(parts: Parts) -> set[str]:
+    """What rustc may warn of in a kernel and its helpers."""
+    return {lint for lines in (parts.body, *(h.lines for h in parts.helpers)) for lint in _lints_of(lines)}
+
+
+def _lints_of(lines: Sequence[str]) -> set[str]:
+    """Of one function."""
+    text = "\n".join(line for line in lines if not line.lstrip().startswith("//"))
+    functions = set(re.findall(r"\bfn (\w+)", text))
+    bound = {name for found in _BOUND.findall(text) for name in found if name}
+    bound |= {name for found in re.findall(r"\blet \(([^)]*)\)", text) for name in re.findall(r"\w+", found)}
+    constants = set(re.findall(r"\bconst (\w+):", text))
+    lints: set[str] = set()
+    values = bound - constants - {"mut", "_"}
+    if any(len(re.findall(rf"\b{name}\b", text)) == 1 for name in values) or _ENDS.search(text):
+        lints.add("unused")
+    if text.rstrip().endswith("{}"):
+        lints.add("unused")
+    if any(re.search(r"[A-Z]|[^_]__", name) for name in values | functions):
+        lints.add("non_snake_case")
+    if any(re.search(r"[a-z]", name) for name in constants):
+        lints.add("non_upper_case_globals")
+    return lints
 
 
 def _about(file: PythonFile) -> str:

@@ -8,6 +8,7 @@ from struct import pack
 from ferrotile.crate.host_text import HALVES
 from ferrotile.crate.model import Recordings
 from ferrotile.crate.modules import Kernel, RustModule
+from ferrotile.crate.names import snake
 from ferrotile.crate.writing import bracketed, put
 
 CrateText = Mapping[str, str | bytes]
@@ -38,7 +39,7 @@ def compile_tests(crate: str, modules: Sequence[RustModule]) -> CrateText:
 
 def _compiles(crate: str, module: RustModule, kernel: Kernel) -> list[str]:
     entry = kernel.planned.entry
-    lines = ["#[test]", f"fn {module.name}_{kernel.planned.parts.name}() {{", "    with_stack(|| {"]
+    lines = ["#[test]", f"fn {module.name}_{snake(kernel.planned.parts.name)}() {{", "    with_stack(|| {"]
     lines.append(f"        use {_package(crate)}::{module.name}::kernels::__module_ast_self as module;")
     lines.append(f'        let compiler = KernelCompiler::new(module, "kernels", "{entry.name}");')
     if entry.generics:
@@ -226,7 +227,7 @@ def _recorded(kernel: Kernel, recording: object, folder: str, types: set[str]) -
 
     assert isinstance(recording, Recording) and kernel.host is not None
     planned, names = kernel.planned, kernel.host.names
-    lines = ["#[test]", f"fn {planned.entry.name}() {{", "    common::with_stack(|| {"]
+    lines = ["#[test]", f"fn {names.plain}() {{", "    common::with_stack(|| {"]
     lines += [f'        if !common::has_gpu("{planned.entry.name}") {{', "            return Ok(());", "        }"]
     arrays = {a.name: a for a in recording.arrays}
     rust = {n: f"a{k}" for k, n in enumerate(arrays)}
