@@ -63,16 +63,18 @@ def reduction_depth(original: Entry, translation: Entry, case: Case) -> int | No
     return None if _reductions(original) == _reductions(translation) else terms_of(case)
 
 
+_COMBINING = ("reduce", "scan", "mmaf", "mmaf_scaled")
+
+
 def longest_sum(entry: Entry) -> int | None:
     """How many floats one operation combines at most; None where none does. The assembler chooses their order together
     with the layout of tiles, which hints change: one load without TMA changed the last bit of a mean on sm_90."""
-    found = [
-        math.prod(v.type.shape) if not isinstance(dim := op.attributes.get("dim"), int) else v.type.shape[dim]
-        for op in walk(entry.body)
-        if op.name in ("reduce", "scan", "mmaf", "mmaf_scaled") and _is_of_floats(op)
-        for v in op.operands[:1]
-        if isinstance(v.type, TileType)
-    ]
+    found: list[int] = []
+    for op in walk(entry.body):
+        first = op.operands[0].type if op.operands else None
+        if op.name in _COMBINING and isinstance(first, TileType) and _is_of_floats(op):
+            dim = op.attributes.get("dim")
+            found.append(first.shape[dim if isinstance(dim, int) else -1])
     return max(found, default=None)
 
 

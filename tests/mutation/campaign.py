@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec import json as records
 from subjects import Pair
 
-SECONDS = 60
+SECONDS = 300
 """For one mutant in all; more is a fault of the tool: neither proof nor simulation may hang."""
 
 

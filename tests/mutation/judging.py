@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Sequence
 from enum import Enum
@@ -13,6 +14,7 @@ from ferrotile_runner.entry_hints import hints_of
 from ferrotile_runner.inputs import Case, cases
 from ferrotile_runner.launch_facts import facts_of
 from ferrotile_runner.simulation import Verdict, simulate
+from ferrotile_runner.simulator import SECONDS as RUNG
 from ferrotile_runner.tileir.equivalence import prove
 from ferrotile_runner.tileir.interpreter import Order, RunResult, Storage, UndefinedBehaviour, Word
 from ferrotile_runner.tileir.interpreter.prepared import Prepared
@@ -23,7 +25,9 @@ from msgspec import Struct
 from subjects import Pair
 
 SECONDS = 20.0
-"""Time that running one mutant may take; one that takes longer is another program."""
+"""Time that running one mutant may take, at least; one that takes longer is another program."""
+LONGER = 4.0
+"""So many times what the translation itself took, as far as the rung gives so much: a busy machine is slow."""
 
 
 class Way(Struct, frozen=True):
@@ -74,7 +78,9 @@ class Judge:
                 more = more_cases(signature, hypotheses, tiles)
                 large = large_scalars(signature, hypotheses, tiles)
         self.known: dict[tuple[object, ...], RunResult | UndefinedBehaviour] = {}
+        self.seconds, started = RUNG, time.monotonic()
         first = self.run(self.rust, self.launches) if self.launches else (None, "no launch is known")
+        self.seconds = min(RUNG, max(SECONDS, LONGER * (time.monotonic() - started)))
         self.can_run = first[0] is False
         ways = [Way("more launches", more), Way("large scalars", large, seconds=2.0)]
         tried = [(way, self.run(self.rust, way.launches, way)) for way in ways if way.launches] if self.can_run else []
@@ -131,7 +137,7 @@ class Judge:
             return programs(entry, words, grid, seed=seed, order=order, seconds=seconds)
 
         signature, rust = self.pair.signature, self.pair.translation
-        seconds = SECONDS if way is None else way.seconds
+        seconds = self.seconds if way is None else way.seconds
         try:
             found = simulate(self.python, mutant, signature, rust, seconds, launches=launches, execute=execute)
         except (ValueError, TypeError, KeyError, IndexError, AssertionError, AttributeError) as error:

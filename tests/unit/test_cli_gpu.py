@@ -98,3 +98,11 @@ def test_verdicts_read_like_sentences() -> None:
         "add: translation: hang: no end (one)",
         "1 of 2 launches match, 1 bit-equal, 0.5 of the originals' time",
     ]
+
+
+def test_tuning_needs_a_gpu_and_says_where_one_may_be(
+    kernel: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("ferrotile_server.cli.tune.usable_gpu", lambda: Presence(None, "no NVIDIA driver"))
+    assert main(["tune", str(kernel)]) == 2
+    assert "no NVIDIA driver; `--on HOST`" in capsys.readouterr().err

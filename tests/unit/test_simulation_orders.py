@@ -9,6 +9,7 @@ import pytest
 from ferrotile.program.dtypes import F32, I32
 from ferrotile.signatures.model import ArrayArgument, GridFactor, ScalarArgument, Signature, Source
 from ferrotile.translation import Entry, RustParameter
+from ferrotile_runner.determined import longest_sum
 from ferrotile_runner.entry_hints import hints_of
 from ferrotile_runner.other_orders import orderings
 from ferrotile_runner.simulation import Simulation, Verdict, simulate
@@ -171,3 +172,27 @@ def test_hints_are_constants_and_the_scalars_that_loops_end_at() -> None:
     assert hints.counting == {"a"} and {0, 7} <= set(hints.integers) and not hints.in_turn
     plain = "  %w = reshape %k : tile<i32> -> tile<1xi32>\n  %v = broadcast %w : tile<1xi32> -> tile<4xi32>\n  %r = addi %a, %v : tile<4xi32>\n"
     assert hints_of(of_integers(plain), NUMBERS).counting == frozenset()
+
+
+REDUCED = """  %x0, %x0_t = load_view_tko weak %px[%b] token = %t : PART, tile<i32> -> tile<4xf32>, token
+  %r = reduce %x0 dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32>
+  (%l: tile<f32>, %k: tile<f32>) {
+    %add = addf %l, %k : tile<f32>
+    yield %add : tile<f32>
+  }
+""".replace("PART", PART)
+
+
+def test_the_longest_sum_is_that_of_one_operation() -> None:
+    """What an assembler may order anew: 4 terms here, although the array has more; none where nothing is summed."""
+    assert longest_sum(entry(REDUCED)) == 4
+    assert longest_sum(entry(load("a", "px"), store("s", "a", "py", "%t"))) is None
+
+
+def test_a_product_sums_its_inner_axis() -> None:
+    body = """  %a = constant <f16: 1.0> : tile<16x32xf16>
+  %c = constant <f16: 1.0> : tile<32x8xf16>
+  %z = constant <f32: 0.0> : tile<16x8xf32>
+  %m1 = mmaf %a, %c, %z : tile<16x32xf16>, tile<32x8xf16>, tile<16x8xf32>
+"""
+    assert longest_sum(entry(body)) == 32

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from ferrotile.crate.arithmetic import applied, bare, times
 from ferrotile.crate.facts import (
     Atom,
     Contiguous,
@@ -27,7 +28,7 @@ from ferrotile.crate.facts import (
 from ferrotile.crate.limits import Apply, Blocks, Expression, Leaf
 from ferrotile.crate.names import Names
 from ferrotile.crate.plan import Planned
-from ferrotile.signatures.model import ArrayArgument, ScalarArgument
+from ferrotile.signatures.model import ScalarArgument
 from ferrotile.translation import RustParameter
 
 _AXES = "xyz"
@@ -266,8 +267,8 @@ class _Builder:
             case Apply(function=function, left=left, right=right):
                 plain = function in ("tiles", "min")
                 a, b = self._expression(left, not plain or function == "min"), self._expression(right, not plain)
-                text = _applied(function, a, b, inner)
-                return text if inner or function == "min" else _bare(text)
+                text = applied(function, a, b, inner)
+                return text if inner or function == "min" else bare(text)
 
     def _promises(self) -> None:
         planned, promises = self.planned, self.host.promises
@@ -319,7 +320,7 @@ class _Builder:
                 raise CannotLaunch("blocks are arranged in another way, and no partition says how many there are")
             self.host.grid = tuple(python)
         elif template.grid is not None and mixed:
-            self._equal("the number of blocks", _times(python), "the number of tiles", _times(rust))
+            self._equal("the number of blocks", times(python), "the number of tiles", times(rust))
         elif template.grid is not None:
             for k in range(3):
                 self._equal(words[k], python[k], f"the tiles along {_AXES[axes[k]]}", rust[axes[k]])
@@ -331,7 +332,7 @@ class _Builder:
         merged = len(array.extents) - len(tile)
         extents = [self.host.variables[f"{owner.name}.shape[{axis}]"] for axis in range(len(array.extents))]
         if merged > 0:
-            extents = [_times(extents[: merged + 1]), *extents[merged + 1 :]]
+            extents = [times(extents[: merged + 1]), *extents[merged + 1 :]]
         counts = []
         for extent, size in zip(extents, tile, strict=True):
             text = self._value(size)
@@ -385,43 +386,8 @@ _LONG = 40
 """Characters of an expression that is given a name."""
 
 
-def _bare(text: str) -> str:
-    """Without parentheses around the whole."""
-    depth = 0
-    for at, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return text[1:-1] if text[0] == "(" and at == len(text) - 1 else text
-    return text
-
-
-def _applied(function: str, a: str, b: str, inner: bool) -> str:
-    """`a function b`, folded where both are numbers, or one of them changes nothing."""
-    if a.isdigit() and b.isdigit() and int(b) > 0:
-        x, y = int(a), int(b)
-        folded = {"tiles": -(-x // y), "/": x // y, "+": x + y, "-": x - y, "*": x * y, "min": min(x, y)}[function]
-        if folded >= 0:
-            return str(folded)
-    if (b == "1" and function in ("tiles", "/", "*")) or (b == "0" and function in ("+", "-")):
-        return a
-    if (a == "1" and function == "*") or (a == "0" and function == "+"):
-        return b
-    if function == "*" and "0" in (a, b):
-        return "0"
-    if function == "tiles":
-        return f"tiles({a}, {b})"
-    if function == "min":
-        return f"{a}.min({b})" if not a.isdigit() else f"{b}.min({a})"
-    text = f"{a} {function} {b}"
-    return f"({text})" if inner else text
-
-
 _MAKES = 4
 """The highest rank that `cutile::api::zeros` makes."""
-
-
-def _times(factors: list[str] | tuple[str, ...]) -> str:
-    return " * ".join(f for f in factors if f != "1") or "1"
 
 
 def _field(constant: str) -> str:
@@ -431,8 +397,3 @@ def _field(constant: str) -> str:
 def scalar_arguments(planned: Planned) -> tuple[ScalarArgument, ...]:
     """Scalars that the caller passes: those that are no array's extent."""
     return tuple(a for a in planned.scalars if a.extent is None)
-
-
-def is_array(planned: Planned, name: str) -> ArrayArgument | None:
-    """The array of this name."""
-    return next((a for a in planned.arrays if a.name == name), None)

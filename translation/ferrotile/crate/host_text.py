@@ -115,7 +115,7 @@ class _Text:
         text += f"Python: `{planned.kernel.name}({python})`, {self.link}.\n\n"
         for argument in planned.arrays:
             extents = ", ".join(map(str, argument.extents))
-            text += f"- `{self.host.names[argument.name]}`: {argument.dtype}[{extents}]\n"
+            text += f"- `{self.host.names[argument.name]}: {argument.dtype}[{extents}]`\n"
         fixed = [f"`{n}` = {v}" for n, v in planned.fixed.items() if v is not None]
         if fixed:
             text += f"\nFixed as at the launch in Python: {', '.join(fixed)}.\n"

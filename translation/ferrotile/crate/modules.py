@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -211,11 +211,6 @@ def _lints_of(lines: Sequence[str]) -> set[str]:
 
 def _about(file: PythonFile) -> str:
     return f"Kernels of [{file.path}]({file.link})."
-
-
-def named(modules: Sequence[RustModule]) -> Mapping[str, RustModule]:
-    """By name."""
-    return {m.name: m for m in modules}
 
 
 def crate_name(text: str) -> str:

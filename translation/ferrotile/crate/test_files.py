@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from struct import pack
 
 from ferrotile.crate.host_text import HALVES
-from ferrotile.crate.model import Recordings
+from ferrotile.crate.model import Recording, Recordings
 from ferrotile.crate.modules import Kernel, RustModule
 from ferrotile.crate.names import snake
 from ferrotile.crate.writing import bracketed, put
@@ -69,8 +69,8 @@ use cutile::prelude::*;
 pub fn has_gpu(test: &str) -> bool {
     match Context::new(0) {
         Ok(_) => true,
-        Err(reason) => {
-            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no GPU ({reason:?})");
+        Err(_) => {
+            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: there is no NVIDIA GPU");
             false
         }
     }
@@ -222,10 +222,8 @@ def _sorted_uses(head: list[str]) -> list[str]:
     return [*(line for line in head if not line.startswith("use ")), *uses]
 
 
-def _recorded(kernel: Kernel, recording: object, folder: str, types: set[str]) -> list[str]:
-    from ferrotile.crate.model import Recording
-
-    assert isinstance(recording, Recording) and kernel.host is not None
+def _recorded(kernel: Kernel, recording: Recording, folder: str, types: set[str]) -> list[str]:
+    assert kernel.host is not None
     planned, names = kernel.planned, kernel.host.names
     lines = ["#[test]", f"fn {names.plain}() {{", "    common::with_stack(|| {"]
     lines += [f'        if !common::has_gpu("{planned.entry.name}") {{', "            return Ok(());", "        }"]

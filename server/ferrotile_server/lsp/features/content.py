@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
+from ferrotile.diagnostics.model import Diagnostic, Severity
 from lsprotocol import types
 
 from ferrotile_server.lsp.context import PREVIEW_SCHEME, Context, Snapshot
@@ -18,6 +19,13 @@ from ferrotile_server.lsp.protocol import InvalidParams
 
 NOTHING = "// Not translated:"
 SYNTAX = "FT001"
+
+
+def reasons(snapshot: Snapshot, kernel: str | None) -> tuple[Diagnostic, ...]:
+    """Why there is no Rust of a kernel, or of the file: what is an error, in the order of the source."""
+    errors = tuple(d for d in snapshot.diagnostics if d.severity is Severity.ERROR)
+    own = {d for k in snapshot.analysis.named(kernel or "") for d in k.diagnostics}
+    return tuple(d for d in errors if d in own) or errors or snapshot.diagnostics
 
 
 class Previews:
@@ -51,7 +59,7 @@ class Previews:
         if rust is not None:
             return rust
         lines = [NOTHING]
-        for found in snapshot.diagnostics:
+        for found in reasons(snapshot, kernel):
             line = snapshot.line_of(found.span.start)
             lines.append(f"// line {line}: {found.code} {' '.join(found.message.split())}")
         return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ from ferrotile.syntax.span import Span
 from lsprotocol import types
 
 from ferrotile_server.lsp.context import PREVIEW_SCHEME, Context, Snapshot
-from ferrotile_server.lsp.features.content import NOTHING, Previews, source_of
+from ferrotile_server.lsp.features.content import NOTHING, Previews, reasons, source_of
 from ferrotile_server.lsp.features.rust_file import CannotWrite, is_foreign, read, target_of
 from ferrotile_server.lsp.surroundings import path_of
 from ferrotile_server.rust_lines import locate, translated
@@ -110,8 +110,8 @@ async def _from_preview(context: Context, previews: Previews, uri: str, line: in
     if snapshot is None or text is None:
         return None
     if text.startswith(NOTHING):
-        reasons = snapshot.diagnostics if text == previews.text(snapshot, kernel) else ()
-        return (snapshot, reasons[line - 1].span) if 1 <= line <= len(reasons) else None
+        told = reasons(snapshot, kernel) if text == previews.text(snapshot, kernel) else ()
+        return (snapshot, told[line - 1].span) if 1 <= line <= len(told) else None
     return _found(snapshot, text, line)
 
 
