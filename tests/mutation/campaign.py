@@ -112,7 +112,7 @@ def campaign(
     found: list[Finding] = []
     for pair in pairs:
         started = time.process_time()
-        mutants = of_proved(pair, count, seed) if only_proved else of_tile_ir(Judge(pair), count, seed)
+        mutants = of_proved(pair, count, seed) if only_proved else of_tile_ir(Judge(pair, patient=True), count, seed)
         some = list(mutants)
         found += some
         if log is not None:

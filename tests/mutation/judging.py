@@ -61,8 +61,8 @@ class Judgement(Struct, frozen=True):
 class Judge:
     """Of the mutants of one pair. What the original makes of the inputs is worked out once."""
 
-    def __init__(self, pair: Pair, simulated: bool = True) -> None:
-        """`simulated`: whether mutants are run."""
+    def __init__(self, pair: Pair, simulated: bool = True, patient: bool = False) -> None:
+        """`simulated`: whether mutants are run. `patient`: in as much time as the rung has, where they need it."""
         self.pair = pair
         self.sides = Sides(pair)
         self.python, self.rust = self.sides.python, self.sides.rust
@@ -78,9 +78,10 @@ class Judge:
                 more = more_cases(signature, hypotheses, tiles)
                 large = large_scalars(signature, hypotheses, tiles)
         self.known: dict[tuple[object, ...], RunResult | UndefinedBehaviour] = {}
-        self.seconds, started = RUNG, time.monotonic()
+        self.seconds, started = RUNG if patient else SECONDS, time.monotonic()
         first = self.run(self.rust, self.launches) if self.launches else (None, "no launch is known")
-        self.seconds = min(RUNG, max(SECONDS, LONGER * (time.monotonic() - started)))
+        if patient:
+            self.seconds = min(RUNG, max(SECONDS, LONGER * (time.monotonic() - started)))
         self.can_run = first[0] is False
         ways = [Way("more launches", more), Way("large scalars", large, seconds=2.0)]
         tried = [(way, self.run(self.rust, way.launches, way)) for way in ways if way.launches] if self.can_run else []

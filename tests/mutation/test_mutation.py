@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import kinds_rust_table
 import pytest
@@ -11,7 +11,6 @@ import tile_ir
 from campaign import Finding, of_proved, of_tile_ir, report_of
 from ferrotile_runner.session import Session
 from ferrotile_runner.tileir.interpreter.late_loads import late_loads
-from ferrotile_runner.toolchain import locate
 from fixtures import fixture_pairs
 from judging import Fate, Judge
 from kinds import TileIrKind
@@ -41,15 +40,6 @@ def never_believed(findings: Sequence[Finding]) -> None:
 @pytest.fixture(scope="module")
 def examples() -> dict[str, Pair]:
     return {pair.name.partition("::")[0]: pair for pair in fixture_pairs(*EXAMPLES)}
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    toolchain = locate()
-    if toolchain.missing:
-        pytest.skip(f"needs {', '.join(toolchain.missing)}")
-    with Session(toolchain) as found:
-        yield found
 
 
 def test_the_tables_have_enough_kinds() -> None:

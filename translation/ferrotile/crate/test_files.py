@@ -9,7 +9,7 @@ from ferrotile.crate.host_text import HALVES
 from ferrotile.crate.model import Recording, Recordings
 from ferrotile.crate.modules import Kernel, RustModule
 from ferrotile.crate.names import snake
-from ferrotile.crate.writing import bracketed, put
+from ferrotile.crate.writing import bracketed, imported, put
 
 CrateText = Mapping[str, str | bytes]
 
@@ -41,7 +41,7 @@ def _compiles(crate: str, module: RustModule, kernel: Kernel) -> list[str]:
     entry = kernel.planned.entry
     lines = ["#[test]", f"fn {module.name}_{snake(kernel.planned.parts.name)}() {{", "    with_stack(|| {"]
     lines.append(f"        use {_package(crate)}::{module.name}::kernels::__module_ast_self as module;")
-    lines.append(f'        let compiler = KernelCompiler::new(module, "kernels", "{entry.name}");')
+    put(lines, 8, "let compiler = ", "KernelCompiler::new", ("module", '"kernels"', f'"{entry.name}"'))
     if entry.generics:
         bracketed(lines, 8, "let generics = vec!", [f'"{g}".into()' for g in entry.generics], ";")
         lines.append("        let compiler = compiler.generics(generics);")
@@ -184,6 +184,7 @@ def recorded_tests(
     for module in modules:
         tests: list[str] = []
         types: set[str] = set()
+        called: set[str] = set()
         for kernel in module.kernels:
             recording = recordings.get((module.name, kernel.planned.entry.name))
             if recording is None or kernel.host is None:
@@ -195,6 +196,8 @@ def recorded_tests(
                     files[f"tests/{folder}/{array.name}.after.npy"] = array.expected
                 if array.checked is not None:
                     files[f"tests/{folder}/{array.name}.checked.npy"] = array.checked
+            called.add(kernel.host.names.into)
+            called |= {kernel.host.names.config} if kernel.planned.config else set()
             tests += ["", *_recorded(kernel, recording, folder, types)]
         if tests:
             halves = sorted(types & set(HALVES))
@@ -204,7 +207,7 @@ def recorded_tests(
                 "",
                 "use crate::common;",
                 *([f"use cutile::half::{shown};"] if halves else []),
-                f"use {_package(crate)}::{module.name}::*;",
+                *imported(f"{_package(crate)}::{module.name}", _by_case(called)),
             ]
             files[f"tests/kernels/{module.name}.rs"] = "\n".join([*_sorted_uses(head), *tests]) + "\n"
         if tests or module.name in there:
@@ -215,6 +218,11 @@ def recorded_tests(
     about = "//! Each kernel through the compiler, and on a GPU on recorded arrays.\n\n"
     files["tests/kernels/main.rs"] = about + "".join(f"mod {name};\n" for name in sorted(names))
     return files
+
+
+def _by_case(names: Collection[str]) -> list[str]:
+    """Functions before types, as rustfmt has them."""
+    return sorted(names, key=lambda name: (name[:1].isupper(), name))
 
 
 def _sorted_uses(head: list[str]) -> list[str]:
