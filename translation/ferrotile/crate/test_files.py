@@ -207,7 +207,7 @@ def recorded_tests(
                 "",
                 "use crate::common;",
                 *([f"use cutile::half::{shown};"] if halves else []),
-                *imported(f"{_package(crate)}::{module.name}", _by_case(called)),
+                "\n".join(imported(f"{_package(crate)}::{module.name}", _by_case(called))),
             ]
             files[f"tests/kernels/{module.name}.rs"] = "\n".join([*_sorted_uses(head), *tests]) + "\n"
         if tests or module.name in there:
