@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ferrotile.choices import Choices
 from ferrotile.diagnostics.model import Severity
 from ferrotile.syntax.document import Document
 from ferrotile.translate import translate_document
@@ -149,24 +150,22 @@ def test_a_row_loaded_beside_the_factors_of_a_product_goes_through_tma() -> None
     assert only.rust is not None and "load_row" not in only.rust
 
 
-def gathered(array: str, bounds: str = "", options: Options | None = None, lanes: int = 256) -> str:
+def gathered(array: str, bounds: str = "", rows: bool | None = False, unsafe: str = "proved") -> str:
     text = (
         "import cuda.tile as ct\n\n\n# ferrotile: x: f32[M, N], y: f32[M, N], grid=(M,)\n"
-        "@ct.kernel\ndef gathered(x, y):\n    i = ct.bid(0)\n"
-        f"    at = (i, ct.arange({lanes}, dtype=ct.int32))\n"
+        "@ct.kernel\ndef gathered(x, y):\n    i = ct.bid(0)\n    at = (i, ct.arange(256, dtype=ct.int32))\n"
         f"    ct.scatter(y, at, ct.gather({array}, at{bounds}))\n"
     )
-    (only,) = translate_document(Document(text), options or Options()).kernels
+    options = Options(unsafe=unsafe, choices=Choices(rows=rows))
+    (only,) = translate_document(Document(text), options).kernels
     assert only.rust is not None, only.diagnostics
     return only.rust
 
 
-def test_a_masked_gather_of_part_of_a_row_stays_one() -> None:
-    """Up to 1.17 times slower as a tile of a view, which compares both indices of each lane, on an H200; tiles of 4096
-    and more are faster as views, by a tenth to a quarter."""
-    assert "gather_at(x, i, " in gathered("x") and "gather_at(x, i, " in gathered("x", lanes=1024)
-    assert "gather_at" not in gathered("x", lanes=2048)
-    assert "gather_at" not in gathered("x", options=Options(target="sm_100"))
-    assert "gather_at" not in gathered("x", options=Options(unsafe="never"))
+def test_a_masked_gather_of_part_of_a_row_stays_one_where_that_is_chosen() -> None:
+    """It is a view else, which is safe but compares both indices of each lane."""
+    assert "gather_at(x, i, " in gathered("x")
+    assert "gather_at" not in gathered("x", rows=None) and "gather_at" not in gathered("x", rows=True)
+    assert "gather_at" not in gathered("x", unsafe="never")
     assert "gather_at" not in gathered("y")  # which is written: its tile is this block's own
     assert "gather_at" not in gathered("x", ", check_bounds=False")  # nothing would keep the lanes inside

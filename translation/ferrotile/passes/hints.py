@@ -32,13 +32,6 @@ def shared_line(access: Access) -> bool:
     return all(symbol in rounds for form in access.index for symbol, _ in form.terms)
 
 
-def longest_row_by_pointer(target: str) -> int:
-    """Up to how many lanes a masked gather of part of a row is faster than a view of one row, which compares the
-    indices of all axes anew for each lane. On sm_90 (measured) those of up to 1024 lanes take 0.89 to 0.98 of a view's
-    time, those of 4096 and more 1.04 to 1.28."""
-    return 1024 if target == "sm_90" else 0
-
-
 class TmaPolicy(Struct, frozen=True):
     """Which accesses of a kernel may go through TMA. `rounds`: the loops, by the ids of their variables, in which
     matrices are loaded and multiplied. What such a round loads is copied ahead of it together, rows among the rest,

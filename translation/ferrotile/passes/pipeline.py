@@ -13,7 +13,6 @@ from ferrotile.passes.conditions import drop_known_conditions
 from ferrotile.passes.earlier_values import earlier_values
 from ferrotile.passes.fma import contract
 from ferrotile.passes.grouping import simplify_groups
-from ferrotile.passes.hints import longest_row_by_pointer
 from ferrotile.passes.legalise import legalise
 from ferrotile.passes.lift_views import lift_views
 from ferrotile.passes.owners import with_owners
@@ -29,8 +28,6 @@ from ferrotile.translation import Options
 
 __all__ = ["Plan", "run_passes"]
 
-_ANY_ROW = 1 << 31
-
 
 def run_passes(program: Program, signature: Signature, options: Options) -> Plan:
     """The program as the target can say it, with every array's form; errors are in `Plan.diagnostics`."""
@@ -41,8 +38,7 @@ def run_passes(program: Program, signature: Signature, options: Options) -> Plan
     if safe:
         earlier = earlier_values(program, signature)
         program, whole, copies, extra = earlier.program, earlier.signature, earlier.copies, earlier.hypotheses
-    chosen = options.choices.rows
-    rows = longest_row_by_pointer(options.target) if chosen is None else 0 if chosen else _ANY_ROW
+    rows = options.choices.rows is not False
     program, facts = lift_views(resolve_slices(contract(program)), whole, safe, rows)
     if safe:
         program = without_assumptions(program)
