@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from ferrotile.passes.uses import operations
 from ferrotile.cache import Cache
+from ferrotile.passes.uses import operations
 from ferrotile.signatures.model import Site
 from ferrotile.signatures.workspace import Workspace, module_names
 from ferrotile.syntax.document import Document
