@@ -26,6 +26,7 @@ from ferrotile_runner.launch_values import (
     WIDE,
     Plan,
     about,
+    by_chance,
     scalar,
     turning,
 )
@@ -86,6 +87,8 @@ STEP = 100
 """From the seed of a launch of ordinary values to that of the next."""
 PLENTY = 1 << 15
 """Of more elements than this there need not be several whole tiles with gaps in between."""
+CHANCES = 6
+"""So many launches have scalars of all bits."""
 SWEEPS = 5
 """So many launches more than scalars have scalars about the numbers of the kernel."""
 BLOCKS, FEW_BLOCKS = 600, 20
@@ -171,6 +174,14 @@ def cases(
         plan = replace(said, ending=hints.ending, turns=hints.turns)
         few_blocks = values.fill in FIRST or (values.fill is ends and number > len(TENTATIVE) + 2)
         yield from made(name, next(iter(seen.values())) if few_blocks else least, plan, tentative=True)
+    if hints.floats or hints.integers:
+        own = Plan(ORDINARY, False, seed + 49, large, hints.counting, constants=_numbers(hints), share=1.0)
+        yield from made("nothing but the kernel's numbers", least, own, tentative=True)
+    if scalars and _most(signature, sizes) <= PLENTY:
+        for number in range(CHANCES):
+            name, values = by_chance(seed, number)
+            said = Plan(values, False, seed + 50 + number, large, hints.counting)
+            yield from made(name, sizes, replace(said, ending=hints.ending), tentative=True)
     whole = sizes_for(signature, facts, tiles, lambda tile: tile)
     for number, (name, values) in enumerate(UNIFORM, 30):
         if _most(signature, whole) <= PLENTY:
@@ -243,7 +254,7 @@ def _case(
         if isinstance(argument, ArrayArgument):
             rng = np.random.default_rng([plan.seed, zlib.crc32(argument.name.encode())])
             filled = plan.values.fill(rng, shapes[argument.name], argument.dtype, below)
-            values = sown(rng, filled, argument.dtype, picks, 0.1)
+            values = sown(rng, filled, argument.dtype, picks, plan.share)
             arrays[argument.name] = _strided(values, len(arrays)) if plan.strided else values
     against = "extents >= 1" if 0 in sizes.values() else ""
     return Case(name, dict(sizes), arrays, scalars, grid, against, plan=plan)

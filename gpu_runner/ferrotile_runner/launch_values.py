@@ -67,6 +67,8 @@ class Plan(Struct, frozen=True):
     constants: tuple[float, ...] = ()
     ending: frozenset[str] = frozenset()
     turns: Mapping[str, tuple[float, ...]] = MappingProxyType({})
+    share: float = 0.1
+    """Of the elements that `constants` and scalars are."""
 
 
 ORDINARY = Values(ordinary)
@@ -122,6 +124,19 @@ def about(hints: Hints, extents: Mapping[str, int], number: int) -> Values:
     floats = [c for c in hints.floats if abs(c) > 1e-30] or [0.5]
     chosen = tuple(floats[(number + place) % len(floats)] for place in range(len(floats) + 1))
     return Values(_FILLS[number % len(_FILLS)], integers, integers, chosen, (number % 2 == 0, number % 3 == 0))
+
+
+def by_chance(seed: int, number: int) -> tuple[str, Values]:
+    """A launch with scalars at random: floats of middle size, so that what is rounded twice shows in some lane; small
+    integers, in every other launch such of all bits and either sign, beside which most floats vanish."""
+    rng = np.random.default_rng([seed, number])
+    small, large = rng.permutation(9), rng.integers(-(1 << 31), 1 << 31, 5)
+    magnitudes = 2.0 ** ((np.arange(7) + number) % 7 - 1)
+    floats = rng.uniform(1.0, 2.0, 7) * magnitudes * np.where((np.arange(7) + number) % 3 == 2, -1.0, 1.0)
+    chosen = tuple(map(float, floats.astype(np.float32)))
+    few, many = tuple(map(int, small)), tuple(map(int, large))
+    values = Values((ordinary, wide)[number % 2], few, many if number % 2 else few, chosen, (True, False))
+    return f"scalars by chance {number}", values
 
 
 _BESIDE = (0, 1, -1)
