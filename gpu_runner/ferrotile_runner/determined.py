@@ -63,7 +63,8 @@ def reduction_depth(original: Entry, translation: Entry, case: Case) -> int | No
     return None if _reductions(original) == _reductions(translation) else terms_of(case)
 
 
-_COMBINING = ("reduce", "scan", "mmaf", "mmaf_scaled")
+SUMS = frozenset({"reduce", "scan", "mmaf", "mmaf_scaled"})
+"""Operations that combine many numbers."""
 
 
 def longest_sum(entry: Entry) -> int | None:
@@ -72,7 +73,7 @@ def longest_sum(entry: Entry) -> int | None:
     found: list[int] = []
     for op in walk(entry.body):
         first = op.operands[0].type if op.operands else None
-        if op.name in _COMBINING and isinstance(first, TileType) and _is_of_floats(op):
+        if op.name in SUMS and isinstance(first, TileType) and _is_of_floats(op):
             dim = op.attributes.get("dim")
             found.append(first.shape[dim if isinstance(dim, int) else -1])
     return max(found, default=None)

@@ -216,10 +216,6 @@ class Session:
         """The translation's Tile IR, read."""
         return self.rust_code(subject).entry
 
-    def python_entry(self, subject: Subject) -> Entry:
-        """The original's Tile IR, read. Raises as `python_code` does."""
-        return self.python_code(subject).entry
-
     def python_code(self, subject: Subject) -> Code:
         """The original's Tile IR. Runs the kernel's slice of the file. Raises RungFailure with the refused
         line."""

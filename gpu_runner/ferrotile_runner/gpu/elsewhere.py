@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ferrotile_runner.process import Command, Completed, Ending, ProcessError, run
@@ -38,3 +39,8 @@ def run_on(
     script = REMOTE.format(options=shlex.join(options))
     command = Command((ssh, "-T", "-o", "BatchMode=yes", "--", host, script))
     return run(command, seconds, stdin=bundle, cancel=cancel, on_stderr=on_stderr)
+
+
+def objects_of(done: Completed) -> list[Mapping[str, object]]:
+    """The JSON objects that a bundle's worker printed, among whatever else a shell prints."""
+    return [json.loads(line) for line in done.stdout.decode(errors="replace").splitlines() if line.startswith("{")]

@@ -19,7 +19,7 @@ from ferrotile.translation import Entry as RustEntry
 from msgspec import Struct, field
 
 from ferrotile_runner.assumed_grid import assumed_grid
-from ferrotile_runner.determined import MORE_SEEDS, determined, longest_sum, near, reduction_depth
+from ferrotile_runner.determined import MORE_SEEDS, SUMS, determined, longest_sum, near, reduction_depth
 from ferrotile_runner.entry_arrays import read_names, tile_extents, updated_names, written_names
 from ferrotile_runner.entry_hints import has_loops
 from ferrotile_runner.fillings import numpy_dtype
@@ -51,7 +51,6 @@ from ferrotile_runner.workers.bundle_format import BundleArray, BundleLaunch, Bu
 LARGE_DIVISOR = 1 << 12
 FUNCTION_ROUNDINGS = 16
 """So many units in the last place may a chain of approximate functions differ."""
-SUMS = frozenset({"reduce", "scan", "mmaf", "mmaf_scaled"})
 INEXACT = SUMS | {
     "exp",
     "exp2",

@@ -6,7 +6,6 @@ ratios of different bundles compare. First every choice alone, then the best of 
 
 from __future__ import annotations
 
-import json
 import tempfile
 import threading
 import time
@@ -24,6 +23,7 @@ from ferrotile.translation import KernelTranslation
 from msgspec import Struct
 
 from ferrotile_runner import json_values as read
+from ferrotile_runner.coverage.store import Store
 from ferrotile_runner.gpu.bundle import Asked, BundleWriter, NotBundled
 from ferrotile_runner.rungs.subject import subject_of
 from ferrotile_runner.session import Session
@@ -92,33 +92,23 @@ class Results:
     """Ratios that earlier runs found, by GPU, original, translation and signature: a search that was ended goes on."""
 
     def __init__(self, device: str, folder: Path | None = None, fresh: bool = False) -> None:
-        self._device, self._fresh = device, fresh
-        self._folder = folder or cache_directory() / "tuned"
+        self._fresh = fresh
+        self._store = Store(sha256(device.encode()).hexdigest(), folder or cache_directory() / "tuned")
 
-    def _path(self, key: Sequence[str]) -> Path:
-        return self._folder / (sha256("\0".join((self._device, *key)).encode()).hexdigest()[:32] + ".json")
-
-    def get(self, key: Sequence[str], choices: Choices) -> Trial | None:
+    def get(self, key: tuple[str, ...], choices: Choices) -> Trial | None:
         """What was found for a key."""
-        if self._fresh:
+        found = None if self._fresh else self._store.get(key)
+        if found is None:
             return None
         try:
-            found = json.loads(self._path(key).read_text())
             ratio = found["ratio"]
             return Trial(choices, None if ratio is None else read.number(ratio), read.text(found["why"]))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             return None
 
-    def put(self, key: Sequence[str], trial: Trial) -> None:
+    def put(self, key: tuple[str, ...], trial: Trial) -> None:
         """Keep a trial; a cache that cannot be written keeps nothing."""
-        path = self._path(key)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_suffix(".partial")
-            partial.write_text(json.dumps({"ratio": trial.ratio, "why": trial.why}))
-            partial.replace(path)
-        except OSError:
-            return
+        self._store.put(key, {"ratio": trial.ratio, "why": trial.why})
 
 
 class Tuner(Struct, frozen=True):

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ferrotile_runner.gpu.elsewhere import run_on
+from ferrotile_runner.gpu.elsewhere import objects_of, run_on
 from ferrotile_runner.process import ProcessError
 
 from ferrotile_server.cli import bundle
@@ -27,7 +27,7 @@ def run(arguments: Arguments) -> int:
             raise PathError(str(error)) from error
         except KeyboardInterrupt:
             return 130
-    lines = [json.loads(line) for line in done.stdout.decode(errors="replace").splitlines() if line.startswith("{")]
+    lines = objects_of(done)
     if arguments.format == "json":
         print(json.dumps(lines))
     else:

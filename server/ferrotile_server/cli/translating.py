@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from ferrotile.choices import Choices
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.syntax.document import Document
 from ferrotile.translation import KernelTranslation, Options
@@ -15,6 +16,8 @@ from msgspec import Struct
 from ferrotile_server.application import Analysis, Application
 from ferrotile_server.cli.arguments import Arguments
 from ferrotile_server.cli.paths import PathError, Source
+
+NO_CHOICES = Choices()
 
 
 class Translated(Struct, frozen=True):
@@ -38,9 +41,9 @@ class Translated(Struct, frozen=True):
         return tuple(sorted(found, key=lambda d: (d.span.start, d.span.end, d.code)))
 
 
-def application(arguments: Arguments) -> Application:
-    """The application core with the translation options of this call."""
-    return Application(Options(target=arguments.target, unsafe=arguments.unsafe, checks=arguments.checks))
+def application(arguments: Arguments, choices: Choices = NO_CHOICES) -> Application:
+    """The application core with the translation options of this call, and a tuner's `choices`."""
+    return Application(Options(arguments.target, arguments.unsafe, arguments.checks, choices))
 
 
 def _unknown_kernel(source: Source, names: Sequence[str]) -> PathError:

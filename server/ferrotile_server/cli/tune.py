@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ferrotile.choices import Choices
-from ferrotile.translation import KernelTranslation, Options
-from ferrotile_runner.gpu.elsewhere import run_on
+from ferrotile.translation import KernelTranslation
+from ferrotile_runner.export import files
+from ferrotile_runner.gpu.elsewhere import objects_of, run_on
 from ferrotile_runner.gpu.presence import usable_gpu
 from ferrotile_runner.gpu.tuning import Results, Tuned, Tuner
 from ferrotile_runner.process import Command, Completed, ProcessError
@@ -23,11 +23,10 @@ from ferrotile_runner.toolchain import locate
 from ferrotile_runner.verify import verify_kernel
 from msgspec import Struct
 
-from ferrotile_server.application import Application
 from ferrotile_server.cli.arguments import Arguments
 from ferrotile_server.cli.paths import PathError, read_sources
 from ferrotile_server.cli.progress import Progress
-from ferrotile_server.cli.translating import Translated, translate_source, translate_sources
+from ferrotile_server.cli.translating import Translated, application, translate_source, translate_sources
 from ferrotile_server.cli.tuned_comment import with_comment
 
 SECONDS = 300.0
@@ -71,7 +70,7 @@ def run(arguments: Arguments) -> int:
     try:
         with Session(locate()) as session, Progress(0) as progress:
             tuner = Tuner(session, _Measure(arguments.host), results, arguments.target, until, None, progress.step)
-            for one in translate_sources(_core(arguments), sources):
+            for one in translate_sources(application(arguments), sources):
                 kept = list(_tune(tuner, one, arguments))
                 code = max(code, 1 if any(k.tuned.best.ratio is None for k in kept) else 0)
                 if arguments.write:
@@ -91,11 +90,6 @@ def run(arguments: Arguments) -> int:
     return code
 
 
-def _core(arguments: Arguments, choices: Choices | None = None) -> Application:
-    options = Options(target=arguments.target, unsafe=arguments.unsafe, checks=arguments.checks)
-    return Application(options if choices is None else Options(options.target, options.unsafe, options.checks, choices))
-
-
 def _own_gpu() -> str:
     found = usable_gpu()
     if found.name is None:
@@ -110,10 +104,10 @@ class _Measure(Struct, frozen=True):
 
     def __call__(self, bundle: Path) -> Iterator[Mapping[str, object]]:
         done = self._done(bundle)
-        lines = [line for line in done.stdout.decode(errors="replace").splitlines() if line.startswith("{")]
-        if not lines:
+        found = objects_of(done)
+        if not found:
             raise PathError(f"the worker printed nothing: {done.stderr.strip()[-500:]}")
-        yield from map(json.loads, lines)
+        yield from found
 
     def _done(self, bundle: Path) -> Completed:
         if self.host:
@@ -143,7 +137,7 @@ def _tune(tuner: Tuner, one: Translated, arguments: Arguments) -> Iterator[Kept]
 
 def _with(one: Translated, arguments: Arguments, choices: Choices, name: str) -> list[KernelTranslation]:
     """A kernel with choices, for each of its signatures."""
-    made = translate_source(_core(arguments, choices), one.source)
+    made = translate_source(application(arguments, choices), one.source)
     return [k for k in made.analysis.translation.kernels if k.name == name]
 
 
@@ -180,13 +174,8 @@ def _write(one: Translated, kept: Sequence[Kept], target: str) -> None:
     places = {kernel.name: kernel for kernel in one.kernels if kernel.name in won}
     for kernel in sorted(places.values(), key=lambda kernel: -kernel.span.start):  # the last first: spans stay right
         text = with_comment(text, kernel, won[kernel.name], target)
-    if text == one.source.text:
-        return
-    path = Path(one.source.path)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8", newline="") as partial:
-        partial.write(text)
-    Path(partial.name).chmod(path.stat().st_mode)
-    Path(partial.name).replace(path)
+    if text != one.source.text:
+        files.write(one.source.path, text.encode())
 
 
 def _lines(one: Translated, kept: Kept, arguments: Arguments) -> Iterator[str]:

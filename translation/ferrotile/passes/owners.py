@@ -122,8 +122,9 @@ def _mapped(program: Program, signature: Signature, options: Options, plain: own
     if found is None:
         return None
     looped = bool(own[0].path)
-    tma = tma_policy(program, accesses, options).allows(own[0])
-    if options.unsafe != "never" and not (found.same and looped and tma):
-        return None
+    if options.unsafe != "never":
+        same = found.same and looped
+        if not same or not tma_policy(program, accesses, options).allows(own[0]):
+            return None
     arrays = tuple(found.plan if a.value == found.plan.value else a for a in plain.arrays)
     return found.program, replace(plain, arrays=arrays)

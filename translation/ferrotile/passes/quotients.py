@@ -240,10 +240,6 @@ class Bounds(Struct):
             return self.scalars.constants.get(str(source.attribute("name")))
         return None
 
-    def at_most(self, value: Value, extent: Extent, size: int) -> bool:
-        """Whether `value <= cdiv(extent, size)`."""
-        return self._limit(value, extent, size)
-
     def _limit(self, value: Value, extent: Extent, size: int) -> bool:
         """Whether `value <= cdiv(extent, size)`."""
         known = self._value(value)
