@@ -14,6 +14,7 @@ from ferrotile_runner.comparisons import constant_of, turns_of
 from ferrotile_runner.parameter_words import Role, python_words
 from ferrotile_runner.tileir.interpreter.origins import origins
 from ferrotile_runner.tileir.model import Entry, Operation, walk
+from ferrotile_runner.tileir.operations import TABLE, Effect
 
 MOST = 12
 """Numbers of a kernel that are kept."""
@@ -23,7 +24,8 @@ class Hints(Struct, frozen=True):
     """`integers`, `floats`: constants, the first ones first. `turns`: of scalars that are compared with constants the
     numbers at which these comparisons turn. `counting`: scalars that a loop's bounds or exits depend
     on; `ending`: those of them that are nothing but where loops end that go up. `in_turn`: blocks run one after the
-    other. `loops`: there are any."""
+    other. `loops`: there are any. `measured`, `counted`: extents, strides or numbers of tiles, and counters of loops,
+    are converted to floats, which have only some of them."""
 
     integers: tuple[int, ...] = ()
     floats: tuple[float, ...] = ()
@@ -32,6 +34,8 @@ class Hints(Struct, frozen=True):
     ending: frozenset[str] = frozenset()
     loops: bool = False
     turns: Mapping[str, tuple[float, ...]] = MappingProxyType({})
+    measured: bool = False
+    counted: bool = False
 
 
 def hints_of(entry: Entry, signature: Signature) -> Hints:
@@ -48,7 +52,52 @@ def hints_of(entry: Entry, signature: Signature) -> Hints:
     kept = tuple(n for n in integers if abs(n) < 1 << 31)[:MOST], tuple(floats)[:MOST]
     ending, counting = _ending(entry, signature), _counting(entry, signature)
     turns = turns_of(entry, signature)
-    return Hints(*kept, counting, found.in_turn, ending & counting, has_loops(entry), turns)
+    converted = _converted(entry)
+    words = zip(entry.parameters, python_words(signature), strict=False)
+    sizes = {value.number for value, word in words if word.role in (Role.EXTENT, Role.STRIDE)}
+    shapes = {r.number for op in walk(entry.body) if op.name == "get_index_space_shape" for r in op.results}
+    counters = {op.regions[0].arguments[0].number for op in walk(entry.body) if op.name == "for"}
+    return Hints(
+        *kept,
+        counting,
+        found.in_turn,
+        ending & counting,
+        has_loops(entry),
+        turns,
+        measured=bool(converted & (sizes | shapes)),
+        counted=bool(converted & counters),
+    )
+
+
+def _converted(entry: Entry) -> set[int]:
+    """All values that integers which become floats are computed from, without a load between; coarsely through
+    loops."""
+    made: dict[int, set[int]] = {}
+    ends: set[int] = set()
+    for operation in walk(entry.body):
+        if TABLE[operation.name].effect is Effect.LOAD:
+            continue
+        sources = {value.number for value in operation.operands}
+        for region in operation.regions:
+            passed = [op for op in walk(region) if op.name in ("continue", "break", "yield")]
+            sources |= {value.number for op in passed for value in op.operands}
+        arguments = (a for region in operation.regions for a in region.arguments[operation.name == "for" :])
+        for value in (*operation.results, *arguments):
+            made.setdefault(value.number, set()).update(sources)
+        if operation.name == "itof":
+            ends |= sources
+    return _reached(made, ends)
+
+
+def _reached(made: Mapping[int, set[int]], ends: set[int]) -> set[int]:
+    """What some values are computed from, themselves included."""
+    left, seen = set(ends), set[int]()
+    while left:
+        number = left.pop()
+        if number not in seen:
+            seen.add(number)
+            left |= made.get(number, set())
+    return seen
 
 
 def _ending(entry: Entry, signature: Signature) -> frozenset[str]:
@@ -81,12 +130,7 @@ def _counting(entry: Entry, signature: Signature, but: frozenset[int] = frozense
             ends |= {operation.one(role).number for role in ("lower", "upper", "step")} - but
         if operation.name in ("break", "continue", "return"):
             ends |= conditions
-    seen: set[int] = set()
-    while ends:
-        number = ends.pop()
-        if number not in seen:
-            seen.add(number)
-            ends |= made.get(number, set())
+    seen = _reached(made, ends)
     words = zip(entry.parameters, python_words(signature), strict=False)
     return frozenset(word.argument for value, word in words if word.role is Role.SCALAR and value.number in seen)
 

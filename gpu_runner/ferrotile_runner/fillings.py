@@ -62,8 +62,10 @@ def special_values(dtype: DType) -> Array:
         return np.zeros(0, np.bool_)
     if not is_float(numpy):
         bits = dtype.bits
-        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.kind is Kind.SIGNED else (0, 2**bits - 1)
-        return np.array([low, high, high - 1, 0, 1], numpy)
+        half = 2 ** (bits - 1)
+        if dtype.kind is Kind.SIGNED:
+            return np.array([-half, half - 1, half - 2, 0, 1], numpy)
+        return np.array([0, 2 * half - 1, 2 * half - 2, half, half - 1, 1], numpy)
     has = limits(numpy)
     with np.errstate(all="ignore"):
         wide = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, has.largest, has.lowest]
@@ -210,10 +212,12 @@ def _magnitudes(values: Array, dtype: DType) -> Array:
 
 
 def equal(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
-    """0 everywhere: every comparison is a tie, every extreme is all elements."""
+    """0 everywhere: every comparison is a tie, every extreme is all elements. Floats are -0.0, which 0.0 shows next to
+    it: a padding, what a sum begins with."""
     if dtype.kind is Kind.BOOL:
         return np.full(shape, rng.random() < 0.5)
-    return np.zeros(shape, np.float32).astype(numpy_dtype(dtype))
+    zero = 0.0 if dtype.name == "f8e8m0fnu" else -0.0  # which has no signs
+    return np.full(shape, zero, np.float32).astype(numpy_dtype(dtype))
 
 
 def largest(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
@@ -223,7 +227,7 @@ def largest(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, belo
 
 
 def lowest(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, below: int) -> Array:
-    """The lowest finite numbers. A column of floats is NaN."""
+    """The lowest finite numbers. The first column of floats is NaN."""
     return _extreme(rng, shape, dtype, lowest=True)
 
 
@@ -243,7 +247,7 @@ def _extreme(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType, low
         values[...] = _float(np.array([1.0, 0.5, 0.25])[near] * (has.lowest if lowest else has.largest), values.dtype)
         axis = len(shape) - 1 if lowest else 0
         if len(shape) > 1 and shape[axis] > 2:  # what is reduced along the other axis is NaN alone
-            values[(slice(None),) * axis + (slice(1, 2),)] = np.nan
+            values[(slice(None),) * axis + (slice(0, 1) if lowest else slice(1, 2),)] = np.nan
     return values
 
 

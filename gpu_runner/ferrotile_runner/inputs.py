@@ -21,6 +21,7 @@ from ferrotile_runner.launch_values import (
     FIRST,
     HARD,
     ORDINARY,
+    ROUNDS,
     TENTATIVE,
     UNIFORM,
     WIDE,
@@ -87,12 +88,14 @@ STEP = 100
 """From the seed of a launch of ordinary values to that of the next."""
 PLENTY = 1 << 15
 """Of more elements than this there need not be several whole tiles with gaps in between."""
-CHANCES = 6
+CHANCES = 10
 """So many launches have scalars of all bits."""
 SWEEPS = 5
 """So many launches more than scalars have scalars about the numbers of the kernel."""
 BLOCKS, FEW_BLOCKS = 600, 20
 """Tiles that an array of many elements has; where blocks run one after the other."""
+MANY_BLOCKS = 2052
+"""The same where numbers of tiles become floats: f16 has not one more."""
 FREE = 64
 """The largest number of the kernel that is tried as an extent that no grid depends on."""
 MANY = 40961
@@ -141,12 +144,19 @@ def cases(
     if rows and not facts.contiguous:
         fewer = sizes_for(signature, facts, tiles, _SHAPES[2][1]) if _most(signature, sizes) > PLENTY else sizes
         yield from made("strided arrays", fewer, Plan(WIDE if has_indices(signature) else ORDINARY, True, seed + 2))
+        less = sizes_for(signature, facts, tiles, _SHAPES[0][1])
+        if less != fewer:  # what lies behind the end of a row that one tile has room for
+            yield from made("strided arrays of short rows", less, Plan(ORDINARY, True, seed + 9), tentative=True)
         past = tuple(sorted({extent + 1 for extent in fewer.values()}))
         if has_indices(signature):
             outside = Plan(replace(ORDINARY, integers=past), True, seed + 5, beyond=True)
             yield from made("strided arrays, numbers beyond", fewer, outside, tentative=True)
+        if hints.measured:
+            long = sizes_for(signature, facts, tiles, lambda tile: max(tile, MANY_BLOCKS + 1) if tile > 1 else 2)
+            if _most(signature, long) <= MAX_ELEMENTS >> 2:
+                yield from made("strided arrays of long rows", long, Plan(ORDINARY, True, seed + 7), tentative=True)
     elif not rows:
-        blocks = FEW_BLOCKS if hints.in_turn else BLOCKS
+        blocks = FEW_BLOCKS if hints.in_turn else MANY_BLOCKS if hints.measured else BLOCKS
         many = sizes_for(signature, facts, tiles, lambda tile: max(min(MANY, blocks * tile + 3), tile + 1))
         values = FAR if has_indices(signature) and not hints.loops else WIDE
         yield from made("many elements", many, Plan(values, False, seed + 2))
@@ -180,8 +190,12 @@ def cases(
     if scalars and _most(signature, sizes) <= PLENTY:
         for number in range(CHANCES):
             name, values = by_chance(seed, number)
-            said = Plan(values, False, seed + 50 + number, large, hints.counting)
+            said = Plan(values, False, seed + 60 + number, large, hints.counting)
             yield from made(name, sizes, replace(said, ending=hints.ending), tentative=True)
+    if hints.counted and hints.counting:
+        for number, (name, values) in enumerate(ROUNDS, 8):
+            plan = Plan(values, False, seed + number, large, hints.counting)
+            yield from made(name, next(iter(seen.values())), plan, tentative=True)
     whole = sizes_for(signature, facts, tiles, lambda tile: tile)
     for number, (name, values) in enumerate(UNIFORM, 30):
         if _most(signature, whole) <= PLENTY:
@@ -193,7 +207,7 @@ def cases(
     for number, (backwards, beyond) in enumerate(((False, False), (True, True), (False, True)), 40):
         other = unlike(signature, facts, least, backwards)
         if other is not None and _most(signature, other) > PLENTY:
-            other = unlike(signature, facts, single, backwards)
+            other = unlike(signature, facts, single, backwards, least)
         name = "extents that all differ, the other way" if backwards else "extents that all differ"
         if other is not None and (not beyond or backwards or has_indices(signature)):
             between = tuple(sorted(set(other.values())))
@@ -235,7 +249,7 @@ def _case(
     name: str, signature: Signature, sizes: Mapping[str, int], facts: Facts, plan: Plan, grids: Grids | None
 ) -> Case | None:
     shapes = shapes_of(signature, sizes)
-    if any(math.prod(s) > MAX_ELEMENTS for s in shapes.values()):
+    if any(math.prod(map(int, s)) > MAX_ELEMENTS for s in shapes.values()):
         return None
     grid = grid_for(signature, sizes, facts) or (None if grids is None else grids(shapes))
     if grid is None or math.prod(grid) > MAX_BLOCKS or not is_claimed(facts, sizes, grid):

@@ -84,6 +84,7 @@ TENTATIVE: tuple[tuple[str, Values], ...] = (
         "integers and floats of every size",
         Values(wild, (37, 2, 11), (46870123, -1073754821, 3), (16777217.0, -3e-39, 1e30), (True, False)),
     ),
+    ("equal numbers", Values(equal, (0, 0, 1), (0, 0, -1), (0.0, 1.0), (False,))),
     (
         "powers at the ends of the range, indices that differ",
         Values(ends, (7, 1, 3), (77, 6, -129), (0.9, -1.1, 3e-39), (True, False)),
@@ -100,13 +101,17 @@ AGAIN: tuple[tuple[str, Values], ...] = (
     ("negative numbers", Values(negative, (3, 0, 8), (-46870122, -7, 255), (0.7, -2e-6), (True,), least=True)),
     ("numbers around 0", Values(around, (-1, 4, 2), (-1, 4, 2), (6.5, -12.0), (False, True))),
     ("places in order", Values(placed, (3, 1, 2), (3, 1, 2), (3.0, 1.5), (True, False))),
-    ("equal numbers", Values(equal, (0, 0, 1), (0, 0, -1), (0.0, 1.0), (False,))),
     ("special values once more", Values(special, (2, 7, 1), (-2, 7, 1), (0.25, -3.5), (False, True))),
     ("powers again", Values(ends, (1, 5, 0), (2049, 1, 0), (1.0, math.nan, 0.1), (False,))),
 )
 """The same with other numbers, where arrays are so small, or scalars so many, that every value is an accident."""
 FIRST = (around, placed)
 """What fills the smallest launch: there is a tail, and no second block does once more what a first one has done."""
+ROUNDS: tuple[tuple[str, Values], ...] = (
+    ("loops of some rounds", Values(ordinary, (29, 2), (29, 2), (0.5, 1.5))),
+    ("loops of many rounds", Values(ordinary, (4101, 2), (4101, 2), (0.5, 1.5))),
+)
+"""What is doubled in each round is no f16 any more, nor are the counters, in steps of 2 too."""
 UNIFORM: tuple[tuple[str, Values], ...] = (
     ("the largest numbers", Values(largest, (1, 2, 3), (1, 2, 3), (1.0, 0.5), (True,))),
     ("the lowest numbers", Values(lowest, (2, 1, 3), (2, 1, 3), (1.0, 2.0), (True,))),

@@ -37,11 +37,12 @@ from ferrotile_runner.fitting import Fitter
 from ferrotile_runner.inputs import Case, cases, describe
 from ferrotile_runner.launch_clock import MORE_SECONDS, Clock, is_endless
 from ferrotile_runner.launch_facts import facts_of
-from ferrotile_runner.launch_grid import rust_grid
+from ferrotile_runner.launch_grid import own_grid, rust_grid
 from ferrotile_runner.launch_words import words_of
 from ferrotile_runner.other_orders import Ordering, orderings
 from ferrotile_runner.parameter_words import python_words, rust_words
 from ferrotile_runner.tileir.interpreter import (
+    Endless,
     Finding,
     FindingKind,
     Order,
@@ -131,9 +132,9 @@ class _Sides(Struct, frozen=True):
         self.notice("original", FindingKind.OUTSIDE, text, text_line)
 
     def original_on(self, case: Case) -> RunResult:
-        words, started = words_of(python_words(self.signature), case), time.process_time()
+        words = words_of(python_words(self.signature), case)
         found = self.run(self.original, words, case.grid, 1, Order.FORWARD)
-        self.took[case.name] = time.process_time() - started
+        self.took[case.name] = found.spent
         return found
 
     def depth(self, case: Case) -> int | None:
@@ -266,7 +267,7 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
             continue
         sides.notice("original", finding.kind, finding.text, finding.text_line)
     exact = True
-    grid = rust_grid(sides.rust.parameters, {name: a.shape for name, a in case.arrays.items()}, case.grid)
+    grid = _rust_grid(sides, case)
     words = words_of(rust_words(sides.rust), case)
     checked = _failures(first, FindingKind.ASSERT)
     failures = [kind for kind in FAILURES if kind is not FindingKind.ASSUME or not _failures(first, kind)]
@@ -275,6 +276,8 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
     for seed, order in ((3, Order.FORWARD), (4, Order.REVERSED)):
         try:
             result = _ended(sides, case, words, grid, seed, order)
+        except Endless as error:
+            raise _Differs(f"in the translation only {error}", error.text_line) from error
         except UndefinedBehaviour as error:
             raise _Differs(f"the translation leaves its array, {error}", error.text_line) from error
         failed = _failures(result, *failures)
@@ -289,6 +292,8 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
             raise _Differs(line)
         for name, expected in first.arrays.items():
             if name not in result.arrays:
+                if first.written[name].any():
+                    raise _Differs(f"{name} is written by the original, and is no parameter of the translation")
                 continue
             fixed = determined(expected, [o.arrays[name] for o in others])
             rounded = ~fixed & (near(expected, [o.arrays[name] for o in others]) if name in sides.summed else False)
@@ -313,6 +318,11 @@ def _compare_case(sides: _Sides, case: Case, first: RunResult, place: str) -> bo
         if result.repeatable:
             break
     return exact
+
+
+def _rust_grid(sides: _Sides, case: Case) -> tuple[int, int, int]:
+    shapes = {name: a.shape for name, a in case.arrays.items()}
+    return rust_grid(sides.rust.parameters, shapes, own_grid(sides.rust, case.sizes, case.grid))
 
 
 def _ended(
@@ -353,7 +363,7 @@ def _shows_order(sides: _Sides, case: Case, done: int) -> bool:
 def _compare_orders(sides: _Sides, case: Case, first: RunResult) -> None:
     """Both sides in other orders of accesses, `first` being what the original does in the order of its program."""
     python, rust = words_of(python_words(sides.signature), case), words_of(rust_words(sides.rust), case)
-    grid = rust_grid(sides.rust.parameters, {name: a.shape for name, a in case.arrays.items()}, case.grid)
+    grid = _rust_grid(sides, case)
     depth = sides.depth(case)
     again = () if first.repeatable else ((2, Order.FORWARD), (1, Order.REVERSED))
     others = [sides.run(sides.original, python, case.grid, seed, order) for seed, order in again]

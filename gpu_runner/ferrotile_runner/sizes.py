@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Set
 from functools import partial
 from operator import mul
+from types import MappingProxyType
 
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, Signature
 
@@ -66,14 +67,19 @@ def other_counts(signature: Signature, facts: Facts, tiles: Mapping[str, int]) -
 
 
 def unlike(
-    signature: Signature, facts: Facts, sizes: Mapping[str, int], backwards: bool = False
+    signature: Signature,
+    facts: Facts,
+    sizes: Mapping[str, int],
+    backwards: bool = False,
+    order: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, int] | None:
     """The sizes with those that are the same made different, as far as the facts let them; `backwards`: with all but
-    the largest made larger than it, so that each two that were in one order are in the other. None where nothing is."""
+    the largest of `order`, by default of themselves, made larger than it, so that each two that were in one order are
+    in the other. None where nothing is."""
     fixed = {*facts.sizes, *facts.equal, *facts.equal.values()}
     fixed |= {a.name for a in signature.arguments if isinstance(a, ConstantArgument)}
     found = dict(sizes)
-    names = sorted(sizes, key=lambda name: -sizes[name])[1:] if backwards else list(sizes)
+    names = sorted(sizes, key=lambda name: -(order or sizes)[name])[1:] if backwards else list(sizes)
     for name in names:
         step, taken = facts.multiple_of.get(name, 1), {other for key, other in found.items() if key != name}
         size = -(-(max(found.values()) + 1) // step) * step if backwards else sizes[name]

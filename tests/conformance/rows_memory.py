@@ -150,7 +150,7 @@ def _lifted_rows() -> list[Row]:
 
 
 def _part_rows() -> list[Row]:
-    head = "x: f32[M, N], y: f32[M, N], a: i32, T=16, grid=(1)"
+    head = "x: f32[P, Q], y: f32[M, N], a: i32, T=16, grid=(1)"  # one block: `y` is one tile, `x` any
     parameters = "x, y, a, T: ct.Constant[int]"
     zero = "padding_mode=ct.PaddingMode.ZERO"
     texts = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 import zlib
 from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
+from ferrotile.signatures.model import ScalarArgument
 from ferrotile_runner.assumed_grid import assumed_grid
 from ferrotile_runner.entry_arrays import tile_extents
 from ferrotile_runner.entry_hints import hints_of
@@ -28,6 +30,9 @@ SECONDS = 20.0
 """Time that running one mutant may take, at least; one that takes longer is another program."""
 LONGER = 4.0
 """So many times what the translation itself took, as far as the rung gives so much: a busy machine is slow."""
+
+
+_SCALAR = re.compile(r"arithmetic with the scalar (\w+) does not overflow")
 
 
 class Way(Struct, frozen=True):
@@ -95,6 +100,8 @@ class Judge:
         proof = prove(self.python, mutant, self.sides.parameters, self.sides.facts)
         why = "" if proof.equal else str(proof.difference or proof.reason)
         seen, said = self.seen(mutant)
+        if proof.equal and seen == "simulation":  # unless it is by what the proof takes for granted
+            seen, said = self.seen(mutant, self._within(proof.hypotheses_used))
         match proof.equal, seen:
             case True, None:
                 return Judgement(Fate.PROVED_ONLY)
@@ -109,12 +116,19 @@ class Judge:
             case _, where:
                 return Judgement(Fate.CAUGHT, where or "", why)
 
-    def seen(self, mutant: Entry) -> tuple[str | None, str]:
+    def _within(self, hypotheses: Sequence[str]) -> list[Case]:
+        """The rung's launches but those with the least integers where arithmetic with them must not overflow."""
+        names = set(_SCALAR.findall("\n".join(hypotheses)))
+        least = {a.name: -(1 << (a.dtype.bits - 1)) for a in self.pair.signature.arguments if a.name in names
+                 and isinstance(a, ScalarArgument)}  # fmt: skip
+        return [case for case in self.launches if not any(case.scalars.get(n) == low for n, low in least.items())]
+
+    def seen(self, mutant: Entry, launches: Sequence[Case] | None = None) -> tuple[str | None, str]:
         """The way of running that shows a difference, and what it says; "" where none does, None where the mutant
-        cannot be run."""
+        cannot be run. `launches`: of the rung, by default all of its."""
         if not self.can_run:
             return None, ""
-        differs, said = self.run(mutant, self.launches)
+        differs, said = self.run(mutant, self.launches if launches is None else launches)
         if differs is None:
             return None, said
         if differs:

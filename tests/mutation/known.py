@@ -69,6 +69,8 @@ class Known:
             if operation.name in {"reduce", "scan"} and len(operation.operands) == 1:
                 self.combined |= dict.fromkeys((a.number for a in operation.regions[0].arguments), operation)
         self.unit_axes = pair.facts.unit_axes
+        self.grid = {axis: factors[0] for axis, factors in enumerate(pair.signature.grid or ()) if len(factors) == 1}
+        """By axis the extent that blocks are counted along, and how many elements one has, where that is one number."""
         roles = rust_words(pair.translation)
         self.names = _names(entry, pair)
         self.sizes = frozenset(
@@ -280,6 +282,8 @@ class Known:
             case "assume" | "broadcast" | "reshape":
                 assert made is not None
                 return self.least(made.operands[0], seen)
+            case "maxi" if made is not None and made.word("signedness", "signed") == "signed":
+                return max(self.least(operand, seen) for operand in made.operands)
             case "addi" | "muli":
                 assert made is not None
                 low = [self.least(operand, seen) for operand in made.operands]
@@ -292,6 +296,53 @@ class Known:
                 return min(self.least(v, seen) for v in self._passed(made, place))
             case _:
                 return 0 if made is not None and self.never_negative(value) else -math.inf
+
+    def most(self, value: Value) -> float:
+        """A number that an integer is not above, by what it is made from."""
+        made = self.definitions.get(value.number)
+        match made.name if made is not None else "":
+            case "constant":
+                assert made is not None
+                text = made.word("value")
+                return int(text, 0) if not text.startswith("[") and text not in {"true", "false"} else math.inf
+            case "assume" | "broadcast" | "reshape":
+                assert made is not None
+                return self.most(made.operands[0])
+            case "mini" if made is not None and made.word("signedness", "signed") == "signed":
+                return min(map(self.most, made.operands))
+            case "maxi" if made is not None and made.word("signedness", "signed") == "signed":
+                return max(map(self.most, made.operands))
+            case _:
+                return math.inf
+
+    def runs_once(self, loop: Operation) -> bool:
+        """Whether a loop has one round at most: it ends next to where it starts, or blocks have a row each."""
+        low, high = loop.one("lower"), loop.one("upper")
+        if self.most(high) <= self.least(low) + 1 or self._is_a_row_each(low, high):
+            return True
+        found = [high]
+        while found:
+            made = self.definitions.get(found.pop().number)
+            if made is not None and made.name == "mini":
+                found += made.operands
+            elif made is not None and made.name == "addi":
+                step = [self.definitions.get(v.number) for v in made.operands]
+                if any(op is not None and op.word("value") == "1" for op in step) and low in made.operands:
+                    return True
+        return False
+
+    def _is_a_row_each(self, low: Value, high: Value) -> bool:
+        """From the block's id, of which there are as many, to an extent."""
+        made = self.definitions.get(low.number)
+        if made is None or made.name != "get_tile_block_id":
+            return False
+        factor = self.grid.get([r.number for r in made.results].index(low.number))
+        return factor is not None and factor.tile == 1 and self.size_name(high) == str(factor.extent)
+
+    def passed(self, value: Value) -> list[Value]:
+        """What a result of a loop or branch may be."""
+        made = self.definitions[value.number]
+        return self._passed(made, [r.number for r in made.results].index(value.number))
 
     def _passed(self, made: Operation, place: int) -> list[Value]:
         """What the place-th result of a loop or branch may be."""

@@ -74,13 +74,27 @@ def taken(made: Operation, value: Value) -> tuple[Value, ...]:
 
 class Samples:
     """Lanes of one entry's values under given leaves. `valid`: the samples for which all that was evaluated has a
-    meaning: no division by zero, no broken promise, no assumption that does not hold."""
+    meaning: no division by zero, no broken promise, no assumption that does not hold, no block outside the grid."""
 
     def __init__(self, known: Known, given: dict[int, Array]) -> None:
         self.known = known
         self.values = dict(given)
         count = next((a.size for a in given.values()), 1)
         self.valid: Array = np.ones(count, np.bool_)
+        for number, array in given.items():
+            for size, tile in self._limits(number, given):
+                self.valid = self.valid & (array.astype(np.int64) * tile < size)
+
+    def _limits(self, number: int, given: dict[int, Array]) -> Iterator[tuple[Array, int]]:
+        """Of a block id the number of elements that there is a block for, where that is a given leaf, and of how many
+        one block is."""
+        made = self.known.definitions.get(number)
+        if made is None or made.name != "get_tile_block_id":
+            return
+        factor = self.known.grid.get([r.number for r in made.results].index(number))
+        for leaf, array in given.items():
+            if factor is not None and self.known.names.get(leaf) == str(factor.extent):
+                yield array.astype(np.int64), factor.tile
 
     def of(self, value: Value) -> Array:
         if value.number not in self.values:
@@ -146,6 +160,11 @@ def drawn(known: Known, found: Sequence[Value], numbers: Sequence[float], seed: 
     for place, (leaf, pick) in enumerate(zip(found, picks, strict=True)):
         more = _any(known, leaf, pick, random)
         whole[leaf.number] = np.concatenate([pick[rows[:, place]], more])
+    named: dict[str, Array] = {}
+    for leaf in found:  # sizes of one name are one
+        name = known.size_name(leaf) if leaf.number in known.sizes else None
+        if name is not None:
+            whole[leaf.number] = named.setdefault(name, whole[leaf.number])
     return whole
 
 
@@ -195,7 +214,8 @@ def _range(known: Known, leaf: Value, dtype: np.dtype[np.generic]) -> tuple[int,
         ends = [known.definitions.get(loop.one(role).number) for role in ("lower", "upper")]
         found = [int(op.word("value"), 0) if op is not None and op.name == "constant" else None for op in ends]
         low = found[0] if found[0] is not None else 0 if known.never_negative(loop.one("lower")) else low
-        return low, max(low, found[1] - 1) if found[1] is not None else high
+        end = found[1] if found[1] is not None else known.most(loop.one("upper"))
+        return low, high if math.isinf(end) else max(low, int(end) - 1)
     return (0, high) if known.never_negative(leaf) else (low, high)
 
 

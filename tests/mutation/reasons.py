@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+import reasons_counting
 import reasons_floats
 import reasons_lanes
 import reasons_order
@@ -350,6 +351,7 @@ REASONS = (
     *reasons_views.ROWS,
     *reasons_floats.ROWS,
     *reasons_order.ROWS,
+    *reasons_counting.ROWS,
     Reason("no lane shows it: what depends on it comes out the same for all special numbers and for drawn ones",
            frozenset(), reasons_lanes.no_lane_shows_it),
 )  # fmt: skip
@@ -369,6 +371,7 @@ BEYOND = (
     Reason("the rounding of a number of elements or tiles, exact below 2^24: no array of a run is as large",
            kinds("other rounding"), _rounded_size),
     *reasons_order.BEYOND,
+    *reasons_counting.BEYOND,
 )  # fmt: skip
 
 

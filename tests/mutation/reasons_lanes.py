@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation
 from ferrotile_runner.tileir.model import Operation, Region, TileType, TokenType, Value
+from ferrotile_runner.tileir.operations import TABLE, Effect
 from given import Given
 from known import Known
 from lanes import Samples, Unknown, constants, drawn, is_lanewise, leaves, taken
@@ -65,6 +66,7 @@ def _alike(a: Operation, b: Operation) -> bool:
 def _same(given: Given, before: Anchor, after: Anchor) -> bool:
     old, new = before.operation, after.operation
     mask = old.optional("mask")
+    taken = _taken_where(given, old)
     for role, values in old.named.items():
         for one, other in zip(values, new.named[role], strict=True):
             if not _changed(given, one, other):
@@ -74,10 +76,57 @@ def _same(given: Given, before: Anchor, after: Anchor) -> bool:
             counts = before.under
             if mask is not None and role != "mask":
                 counts = (*counts, (mask, role != "padding"))
+            if taken is not None and _may_load_more(given, role, one, other):
+                counts = (*counts, (taken, True))
             implied = old.name == "assert" and not _is_pythons(given)
             if not _never(given, counts) and not _equal(given, one, other, counts, implied):
                 return False
     return True
+
+
+def _taken_where(given: Given, load: Operation) -> Value | None:
+    """The condition under which alone anything takes what is loaded: lane by lane a selection by it, or a store of the
+    lanes for which it holds."""
+    if TABLE[load.name].effect is not Effect.LOAD:
+        return None
+    conditions = _conditions(given.known, load.results[0])
+    first = conditions[0] if conditions else None
+    return (
+        first if first is not None and all(c is not None and given.known.alike(first, c) for c in conditions) else None
+    )
+
+
+def _conditions(known: Known, value: Value) -> list[Value | None]:
+    """Of all that takes a value; None where it is taken whatever holds."""
+    found: list[Value | None] = []
+    for user in known.users.get(value.number, []):
+        if user.name == "reshape":
+            found += _conditions(known, user.results[0])
+        elif user.name == "select" and user.one("lhs") == value != user.one("rhs"):
+            found.append(user.one("condition"))
+        elif user.name == "store_ptr_tko" and user.optional("mask") is not None:
+            found.append(user.one("mask"))
+        else:
+            found.append(None)
+    return found
+
+
+def _may_load_more(given: Given, role: str, one: Value, other: Value) -> bool:
+    """Whether lanes that nothing takes may be loaded otherwise: with another padding, of a tile that is not before the
+    first one, or of the array's own elements: the mask is still the comparison with its extent."""
+    match role:
+        case "padding":
+            return True
+        case "mask":
+            part = given.known.definitions.get(one.number)
+            bounds = given.changed.definitions.get(other.number)
+            conjunct = part is not None and part.name == "andi" and other.number in {v.number for v in part.operands}
+            below = bounds is not None and bounds.name == "cmpi" and bounds.word("predicate") == "less_than"
+            return conjunct and below and bounds is not None and bounds.word("signedness") == "unsigned"
+        case "index":
+            return given.changed.least(other) >= 0
+        case _:
+            return False
 
 
 def _is_pythons(given: Given) -> bool:

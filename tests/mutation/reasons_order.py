@@ -226,8 +226,18 @@ def _alike_on(given: Given, array: int) -> bool:
     wanted = _outcome(one, letters)
     if not same_place and not _is_identity(wanted, letters):
         return False
-    orders = _orders(given.changed, after)
-    return all(np.array_equal(_outcome([other[k] for k in order], letters), wanted) for order in orders)
+    orders = list(_orders(given.changed, after))
+    masked = [n for n, op in enumerate(after) if len(before) == len(after) and _masked_anew(given, before[n], op)]
+    return all(  # in lanes that another mask leaves out, or does not
+        np.array_equal(_outcome([other[k] for k in order if k not in left], letters), wanted)
+        for order in orders
+        for left in ((), masked)
+    )
+
+
+def _masked_anew(given: Given, old: Operation, new: Operation) -> bool:
+    masks = [op.optional("mask") for op in (old, new)]
+    return None not in masks and (masks[0] != masks[1] or _computed_anew(given, masks[0]))
 
 
 def _answers(known: Known, atomic: Operation) -> bool:
@@ -235,7 +245,7 @@ def _answers(known: Known, atomic: Operation) -> bool:
 
 
 def _place_of(op: Operation) -> list[Value]:
-    return [v for role, values in op.named.items() if role not in {"value", "token"} for v in values]
+    return [v for role, values in op.named.items() if role not in {"value", "token", "mask"} for v in values]
 
 
 def _one_place(known: Known, some: Sequence[Operation]) -> bool:

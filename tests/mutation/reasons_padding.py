@@ -38,17 +38,47 @@ _LANE_BY_LANE = _SHAPES | {
 
 
 def _lanes_not_stored(given: Given) -> bool:
-    """All is done lane by lane, and tiles are stored where they were loaded, in arrays of the same extents: lanes
-    outside go nowhere. What is gathered in between is masked."""
+    """All is done lane by lane, and along every axis of its tiles the view's lanes are those of each view that is
+    stored to, in an array of the same extent: lanes outside go nowhere. What is gathered in between is masked, and
+    atomics change nothing there."""
+    if not all(op.name in _LANE_BY_LANE for op in walk(given.known.entry.body)):
+        return False
     views = [op for op in given.known.accesses if "view" in op.named]
+    own = [_lanes(given, op) for op in views if op.one("view") == given.at.results[0]]
+    stored = [_lanes(given, op) for op in views if TABLE[op.name].effect is not Effect.LOAD]
+    if not own or any(lanes is None for lanes in (*own, *stored)):
+        return False
+    wide = {axis for lanes in own for axis in lanes or () if axis[2] > 1}
     others = [op for op in given.known.accesses if "view" not in op.named]
-    gathered = all(op.name == "load_ptr_tko" and op.optional("mask") is not None for op in others)
-    plain = all(op.name in _LANE_BY_LANE for op in walk(given.known.entry.body))
-    lanes = {_lanes(given, op) for op in views}
-    return plain and gathered and len(lanes) == 1 and None not in lanes
+    gathered = all(op.optional("mask") is not None and _harmless(given, op, wide) for op in others)
+    return gathered and bool(stored or others) and all(wide <= set(lanes or ()) for lanes in stored)
 
 
-def _lanes(given: Given, access: Operation) -> tuple[tuple[tuple[str, int], str | int | None, int], ...] | None:
+_Axis = tuple[tuple[str, int], str | int | None, int]
+_NEUTRAL = frozenset({"or", "xor", "add", "umax"})
+"""Atomics that change nothing with 0."""
+
+
+def _harmless(given: Given, access: Operation, wide: set[_Axis]) -> bool:
+    """An access by pointers that lanes outside may make: a load, or an atomic with what is 0 there."""
+    if TABLE[access.name].effect is Effect.LOAD:
+        return True
+    if access.name == "atomic_rmw_tko":
+        return access.word("mode") in _NEUTRAL and _zero_outside(given, access.one("value"), wide)
+    swapped = access.name == "atomic_cas_tko"
+    return swapped and all(_zero_outside(given, access.one(role), wide) for role in ("expected", "desired"))
+
+
+def _zero_outside(given: Given, value: Value, wide: set[_Axis]) -> bool:
+    """Loaded with 0 in the lanes outside, as it is."""
+    load = given.known.definitions.get(value.number)
+    if load is None or load.name != "load_view_tko" or load.one("view") == given.at.results[0]:
+        return False
+    kind = load.one("view").type
+    return isinstance(kind, PartitionViewType) and kind.padding == "zero" and wide <= set(_lanes(given, load) or ())
+
+
+def _lanes(given: Given, access: Operation) -> tuple[_Axis, ...] | None:
     """For each axis of a tile the component of its index, what the signature calls the extent of the array along it,
     and how many lanes there are."""
     kind, tiles = access.one("view").type, given.known.definitions.get(access.one("view").number)
@@ -64,7 +94,9 @@ def _lanes(given: Given, access: Operation) -> tuple[tuple[tuple[str, int], str 
 
 
 def _place(given: Given, value: Value) -> tuple[str, int]:
-    """A component of an index: the block's id along an axis, or a value."""
+    """A component of an index: 0, the block's id along an axis, or a value."""
+    if given.known.is_zero(value):
+        return "0", 0
     while (made := given.known.definitions.get(value.number)) is not None and made.name == "assume":
         value = made.operands[0]
     if made is not None and made.name == "get_tile_block_id":

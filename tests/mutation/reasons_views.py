@@ -79,11 +79,26 @@ def _same_window(given: Given, old: Operation, new: Operation) -> bool:
         a, b = sizes[0][axis], sizes[1][axis]
         if not _alike(given, a, b):
             least = min(_least(given, given.known, a), _least(given, given.changed, b))
-            if not first or least < tile:
+            if not (first and least >= tile) and not _inside_larger(given, old.named["index"][place], tile, a, b):
                 return False
         if not _alike(given, steps[0][axis], steps[1][axis]) and not (first and tile == 1):
             return False
     return True
+
+
+def _inside_larger(given: Given, index: Value, tile: int, a: Value | int, b: Value | int) -> bool:
+    """Whether there is a block for each row of the one extent, and the other is that and a number more."""
+    made = given.known.definitions.get(index.number)
+    while made is not None and made.name == "assume":
+        index = made.operands[0]
+        made = given.known.definitions.get(index.number)
+    if made is None or made.name != "get_tile_block_id" or tile != 1 or isinstance(a, int) or isinstance(b, int):
+        return False
+    factor = given.known.grid.get([r.number for r in made.results].index(index.number))
+    more = given.changed.definitions.get(b.number)
+    if factor is None or factor.tile != 1 or given.known.size_name(a) != str(factor.extent):
+        return False
+    return more is not None and more.name == "addi" and a in more.operands and given.changed.least(b) >= 2
 
 
 def _each(view: Operation, role: str, known: tuple[int | None, ...]) -> list[Value | int]:

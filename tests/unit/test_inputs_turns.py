@@ -87,7 +87,7 @@ def test_extremes_are_extremes(dtype: object, low: int, high: int) -> None:
 def test_extremes_of_two_axes_have_a_row_and_a_column_of_nan() -> None:
     top, bottom = largest(RNG, (4, 8), F32, 9), lowest(RNG, (4, 8), F32, 9)
     assert np.isnan(top[1]).all() and np.isnan(top).sum() == 8
-    assert np.isnan(bottom[:, 1]).all() and np.isnan(bottom).sum() == 4
+    assert np.isnan(bottom[:, 0]).all() and np.isnan(bottom).sum() == 4
 
 
 def test_fillings_of_indices() -> None:

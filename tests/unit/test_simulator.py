@@ -47,7 +47,13 @@ def original(body: str) -> TileIr:
     return TileIr(f"entry @k({WORDS}) {{\n{body}\n  return\n}}", "k")
 
 
-ENDLESS = original("  loop {\n    continue\n  }")
+ENDLESS = original(
+    "  %one = constant <i64: 1> : tile<i64>\n"
+    "  %end = loop iter_values(%n = %one) : tile<i64> -> tile<i64> {\n"
+    "    %m = addi %n, %one : tile<i64>\n    continue %m : tile<i64>\n  }"
+)
+"""Every round counts one more."""
+SPINNING = original("  loop {\n    continue\n  }")
 
 
 def huge(elements: int) -> TileIr:
@@ -97,6 +103,16 @@ def test_an_endless_kernel_runs_out_of_time(simulator: Simulator) -> None:
     found = simulator.simulate(ENDLESS, RUST, SIGNATURE, ENTRY, seconds=0.2)
     assert found.verdict == "out of time"
     assert "N=768" in found.text, "the launch is named"
+
+
+def test_a_loop_in_which_nothing_changes_has_no_end(simulator: Simulator) -> None:
+    found = simulator.simulate(SPINNING, RUST, SIGNATURE, ENTRY, seconds=60)
+    assert found.verdict == "undecided"
+    assert any("a loop has no end" in one.text and one.text_line == 2 for one in found.noticed)
+    wrong = replace(RUST, text=RUST.text.replace("  return", "  loop {\n    continue\n  }\n  return"))
+    assert wrong.text != RUST.text
+    found = simulator.simulate(PYTHON, wrong, SIGNATURE, ENTRY)
+    assert (found.verdict, found.text.split(":")[0]) == ("differs", "in the translation only a loop has no end")
 
 
 def test_a_worker_that_does_not_look_at_the_clock_is_killed(

@@ -2,6 +2,7 @@
 
 from ferrotile_runner.tileir.interpreter.findings import Finding, FindingKind, Need
 from ferrotile_runner.tileir.interpreter.frame import (
+    Endless,
     InterpreterError,
     OutOfTime,
     UndefinedBehaviour,
@@ -11,6 +12,7 @@ from ferrotile_runner.tileir.interpreter.run import SHUFFLED, Order, Program, Ru
 
 __all__ = [
     "SHUFFLED",
+    "Endless",
     "Finding",
     "FindingKind",
     "InterpreterError",

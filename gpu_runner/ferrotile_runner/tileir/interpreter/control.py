@@ -12,9 +12,20 @@ from ferrotile_runner.tileir.interpreter.constants import parse_identities
 from ferrotile_runner.tileir.interpreter.effects import EFFECTS
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
 from ferrotile_runner.tileir.interpreter.findings import FindingKind
-from ferrotile_runner.tileir.interpreter.frame import Datum, Ends, Frame, Signal, Step, bind, element_of, is_token
+from ferrotile_runner.tileir.interpreter.frame import (
+    Datum,
+    Endless,
+    Ends,
+    Frame,
+    Signal,
+    Step,
+    bind,
+    element_of,
+    is_token,
+)
 from ferrotile_runner.tileir.interpreter.late_stores import ORDERED, ordered
 from ferrotile_runner.tileir.interpreter.pure import PURE
+from ferrotile_runner.tileir.interpreter.spinning import is_looked_at, state_of
 from ferrotile_runner.tileir.model import Operation, Region, Value, walk
 from ferrotile_runner.tileir.operations import TABLE, TERMINATORS, Effect
 
@@ -173,11 +184,14 @@ def _loop(operation: Operation) -> Step:
     def rounds(frame: Frame, state: tuple[Datum | None, ...], left: int) -> Ends:
         for number in range(left):
             frame.check_time()
+            before = state_of(frame, state) if is_looked_at(number) else None
             bind(frame, region.arguments, state)
             ends = body(frame)
             if len(ends) == 1 and ends[0][1].kind in ("continue", "yield"):
                 frame, signal = ends[0]
                 state = signal.values
+                if before is not None and before == state_of(frame, state):
+                    raise Endless("a loop has no end: nothing changes from round to round", operation.text_line)
                 continue
             found: Ends = []
             for part, signal in ends:

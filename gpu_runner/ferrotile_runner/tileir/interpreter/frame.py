@@ -42,6 +42,10 @@ class UndefinedBehaviour(InterpreterError):
         self.text_line, self.need = text_line, need
 
 
+class Endless(UndefinedBehaviour):
+    """A loop has no end: a round left everything as it was."""
+
+
 class OutOfTime(Exception):
     """The time limit was reached, or the run was cancelled."""
 

@@ -92,6 +92,10 @@ ADDRESS_BITS = 44
 """No array is longer, in bytes. Address 0 is in none."""
 
 
+SMALL = 64
+"""Integers below this are indices of most arrays."""
+
+
 class Memory(Struct):
     """The state of a run: the arrays, what was noticed and printed, where garbage comes from."""
 
@@ -138,8 +142,8 @@ class Memory(Struct):
             self.findings[Finding(kind, text, at.location if at else None, at.text_line if at else 0, need)] = None
 
     def garbage(self, shape: Sequence[int], dtype: np.dtype[np.generic]) -> Array:
-        """Random elements for lanes whose value is not determined; finite for floats, so that differences
-        show."""
+        """Random elements for lanes whose value is not determined; finite for floats, so that differences show. Every
+        second integer is small: it may be an index."""
         self.drawn = True
         if self.zeros:
             return np.zeros(tuple(shape), dtype)
@@ -148,7 +152,9 @@ class Memory(Struct):
         if is_float(dtype):
             return np.asarray(self.random.uniform(-1, 1, tuple(shape)) * min(limits(dtype).largest, 1e4)).astype(dtype)
         raw: Array = self.random.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
-        return raw.view(dtype).reshape(tuple(shape))
+        large = raw.view(dtype).reshape(tuple(shape))
+        small = self.random.integers(0, SMALL, tuple(shape)).astype(dtype)
+        return np.where(self.random.integers(0, 2, tuple(shape)) == 0, small, large)
 
     def check(self, buffer: Buffer, lanes: Lanes) -> None:
         """Raises OutOfBounds."""

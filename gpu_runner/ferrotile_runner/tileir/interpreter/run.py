@@ -10,12 +10,14 @@ from enum import Enum
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile_runner.tileir.interpreter.control import Body, decode_region
 from ferrotile_runner.tileir.interpreter.elements import Array, UnsupportedOperation, element_dtype
 from ferrotile_runner.tileir.interpreter.findings import Finding
 from ferrotile_runner.tileir.interpreter.frame import (
     Datum,
+    Endless,
     Frame,
     InterpreterError,
     UndefinedBehaviour,
@@ -72,6 +74,8 @@ class RunResult(Struct, frozen=True):
     repeatable: bool = False
     """No undetermined lane was read, no identity changed what it was combined with and no block met another one: any
     seed and order of blocks give the same."""
+    spent: float = 0.0
+    """Seconds of the processor."""
 
 
 class Program(Struct, frozen=True):
@@ -108,23 +112,33 @@ def run(
     fit; blocks that get in each other's way are run again one by one.
 
     Raises Unsupported for an operation without a meaning here, UndefinedBehaviour for an access outside its
-    array, InterpreterError for arguments that do not fit, OutOfTime at the time limit or when cancelled."""
+    array or a loop without an end, InterpreterError for arguments that do not fit, OutOfTime at the time limit or when
+    cancelled."""
     program = entry if isinstance(entry, Program) else prepare(entry)
     name, parameters = program.entry.name, program.entry.parameters
     if len(arguments) != len(parameters):
         raise InterpreterError(f"{len(arguments)} arguments for {len(parameters)} parameters of {name}")
-    deadline = None if seconds is None else time.monotonic() + seconds
+    deadline, started = None if seconds is None else time.monotonic() + seconds, time.process_time()
     launch = _Launch(program, tuple(arguments), tuple(grid), seed, order, deadline, cancel)
     size = 1 if program.origins.in_turn or order is Order.LATE else at_once or program.batch
     try:
-        result, conflicts = _execute(launch, size)
-        if conflicts and size > 1:  # what blocks do to each other depends on their order: one after the other
+        result = _at_once(launch, size) if size > 1 else None
+        if result is None:
             result, _ = _execute(launch, 1)
+        return replace(result, spent=time.process_time() - started)
     except UnsupportedOperation as error:
         raise Unsupported(str(error)) from error
     except OutOfBounds as error:
         raise UndefinedBehaviour(str(error), error.text_line, error.need) from error
-    return result
+
+
+def _at_once(launch: _Launch, size: int) -> RunResult | None:
+    """None where what blocks do to each other depends on their order: they must run one after the other."""
+    try:
+        result, conflicts = _execute(launch, size)
+    except Endless:
+        return None  # a block may have waited for one beside it
+    return None if conflicts else result
 
 
 class _Launch(Struct, frozen=True):
