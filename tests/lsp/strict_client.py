@@ -115,6 +115,11 @@ class Client:
                 raise TimeoutError(f"no answer to {identity}; log:\n{self.log.decode()}")
             return self._answers.pop(identity)
 
+    def is_answered(self, identity: object) -> bool:
+        """Whether an answer is there that nobody has taken yet."""
+        with self._changed:
+            return identity in self._answers
+
     def answer(self, method: str, params: object) -> Message:
         """The whole answer, error or not."""
         return self.wait(self.start(method, params))

@@ -4,7 +4,6 @@ fails a test for a second answer; `settled` for one too few."""
 from __future__ import annotations
 
 import subprocess
-import time
 
 import pytest
 
@@ -79,10 +78,9 @@ def test_a_request_waiting_for_its_analysis_is_cancelled() -> None:
         client.open(URI, KERNEL)
         first, second = client.start("textDocument/hover", head()), client.start("textDocument/hover", head())
         client.notify("$/cancelRequest", {"id": first})
-        begun = time.monotonic()
         error = client.wait(first)["error"]
         assert isinstance(error, dict) and error["code"] == CANCELLED
-        assert time.monotonic() - begun < 0.9  # not after the analysis
+        assert not client.is_answered(second)  # the analysis is still to come
         assert client.wait(second)["result"] is not None  # the analysis itself goes on for others
         client.stop()
     finally:
@@ -123,12 +121,10 @@ def test_requests_in_flight_at_shutdown() -> None:
         )
         end = client.start("shutdown", None)
         late = client.start("textDocument/hover", head())
-        begun = time.monotonic()
         assert client.wait(end, 5)["result"] is None
         for identity in (*identities, work, command, late):
             answer = client.wait(identity, 5)
             assert ("result" in answer) != ("error" in answer)
-        assert time.monotonic() - begun < 3
         client.notify("exit", None)
         assert client.process.wait(5) == 0
         assert not client.errors

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from .conftest import TRUSTED, capabilities
@@ -29,17 +27,14 @@ def test_while_a_worker_hangs_everything_else_is_served() -> None:
         client.request("textDocument/hover", head())
         work = client.start("ferrotile/verify", {"uri": URI})
         client.wait_request("window/workDoneProgress/create")
-        begun = time.monotonic()
         for version in range(1, 11):
             client.change(URI, version, {"text": KERNEL + "\n" * version})
             assert client.request("textDocument/hover", head()) is not None
-        assert time.monotonic() - begun < 5
+        assert not client.is_answered(work)
         client.notify("$/cancelRequest", {"id": work})
         answer = client.wait(work, 5)
         assert "error" in answer, answer
         assert answer["error"]["code"] == -32800  # type: ignore[index]
-        begun = time.monotonic()
         client.stop()  # although the worker still hangs
-        assert time.monotonic() - begun < 5
     finally:
         client.kill()

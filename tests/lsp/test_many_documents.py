@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 import pytest
 
@@ -73,9 +72,8 @@ def test_a_file_of_fifty_thousand_lines() -> None:
         assert found(client, other) == [6]
         client.open(uri, lines + kernel + lines)
         waiting = client.start("textDocument/diagnostic", {"textDocument": {"uri": uri}})
-        begun = time.monotonic()
         client.request("ferrotile/debugInformation", {})
-        assert time.monotonic() - begun < 2  # while the large file is read
+        assert not client.is_answered(waiting)  # the large file is still read
         report = client.wait(waiting)["result"]
         assert [i["range"]["start"]["line"] for i in report["items"]] == [LARGE_LINES // 2 + 6]  # type: ignore[index]
         for version, line in enumerate((0, LARGE_LINES), 1):

@@ -164,11 +164,9 @@ def test_temporary_files_of_a_run_are_removed() -> None:
 def test_a_call_can_be_cancelled(child: JsonProcess) -> None:
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
-    started = time.monotonic()
     with pytest.raises(ProcessError) as raised:
         child.call("hang", {}, 30, cancel)
-    assert raised.value.ending is Ending.CANCELLED
-    assert time.monotonic() - started < 10
+    assert raised.value.ending is Ending.CANCELLED  # not TIMEOUT, after 30 s
 
 
 def test_close_ends_a_call_of_another_thread(child: JsonProcess) -> None:
@@ -181,11 +179,9 @@ def test_close_ends_a_call_of_another_thread(child: JsonProcess) -> None:
 
 def test_a_run_kills_the_whole_group() -> None:
     script = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
-    started = time.monotonic()
-    with pytest.raises(ProcessError) as raised:
+    with pytest.raises(ProcessError) as raised:  # the grandchild holds the pipes open: a run that let it live would wait
         run(Command((sys.executable, "-c", script)), 0.5)
     assert raised.value.ending is Ending.TIMEOUT
-    assert time.monotonic() - started < 10
 
 
 def test_a_run_returns_output_status_and_lines() -> None:
