@@ -140,7 +140,9 @@ def by_chance(seed: int, number: int) -> tuple[str, Values]:
     floats = rng.uniform(1.0, 2.0, 7) * magnitudes * np.where((np.arange(7) + number) % 3 == 2, -1.0, 1.0)
     chosen = tuple(map(float, floats.astype(np.float32)))
     few, many = tuple(map(int, small)), tuple(map(int, large))
-    values = Values((ordinary, wide)[number % 2], few, many if number % 2 else few, chosen, (True, False))
+    values = Values(
+        (ordinary, wide, wild)[(number + number // 3) % 3], few, many if number % 2 else few, chosen, (True, False)
+    )
     return f"scalars by chance {number}", values
 
 

@@ -284,6 +284,8 @@ class Known:
                 return self.least(made.operands[0], seen)
             case "maxi" if made is not None and made.word("signedness", "signed") == "signed":
                 return max(self.least(operand, seen) for operand in made.operands)
+            case "mini" if made is not None and made.word("signedness", "signed") == "signed":
+                return min(self.least(operand, seen) for operand in made.operands)
             case "addi" | "muli":
                 assert made is not None
                 low = [self.least(operand, seen) for operand in made.operands]

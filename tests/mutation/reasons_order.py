@@ -81,7 +81,7 @@ def _never_meet(given: Given) -> bool:
     of the same tiles their indices differ, whatever the block and the launch."""
     return all(
         not looped(given.known, access)
-        and all(_apart(given.known, access, other) for other in _partners(given.known, access))
+        and all(apart(given.known, access, other) for other in _partners(given.known, access))
         for access in _moved(given)
     )
 
@@ -92,7 +92,8 @@ def _partners(known: Known, access: Operation) -> Iterator[Operation]:
             yield other
 
 
-def _apart(known: Known, one: Operation, other: Operation) -> bool:
+def apart(known: Known, one: Operation, other: Operation) -> bool:
+    """Whether two accesses are of other tiles of one partition, whatever the block."""
     if "view" not in one.named or "view" not in other.named:
         return False
     a, b = one.one("view"), other.one("view")

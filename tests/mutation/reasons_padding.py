@@ -29,6 +29,31 @@ def _left_open(given: Given) -> bool:
     )
 
 
+_IGNORED = {"maxf": frozenset({"nan", "neg_inf"}), "minf": frozenset({"nan", "pos_inf"})}
+"""The paddings that a reduction of floats ignores: its identity and, where NaN is not passed on, NaN."""
+
+
+def _ignored(given: Given) -> bool:
+    """Both paddings are such as the extremes ignore that the tiles go into; what else takes them stores each lane where
+    it was loaded."""
+    new = given.new
+    old_kind, new_kind = given.at.results[0].type, new.results[0].type if new is not None else None
+    if not isinstance(old_kind, PartitionViewType) or not isinstance(new_kind, PartitionViewType):
+        return False
+    paddings = {str(old_kind.padding), str(new_kind.padding)}
+    loads = given.known.users.get(given.at.results[0].number, [])
+    reductions = [
+        user
+        for load in loads
+        if load.name == "load_view_tko"
+        for user in given.known.users.get(load.results[0].number, [])
+        if user.name == "reduce"
+    ]
+    combined = [op for r in reductions for op in r.regions[0].operations if op.name != "yield"]
+    ignored = all(paddings <= _IGNORED.get(op.name, frozenset()) and not op.flag("propagate_nan") for op in combined)
+    return bool(combined) and ignored and _lanes_not_stored(given, frozenset({"reduce", "yield", "maxf", "minf"}))
+
+
 _SHAPES = frozenset(["constant", "make_tensor_view", "make_partition_view", "return", "broadcast", "reshape", "iota",
                      "for", "if", "loop", "continue", "yield", "get_tile_block_id", "get_index_space_shape",
                      "get_tensor_shape", "offset"])  # fmt: skip
@@ -37,11 +62,11 @@ _LANE_BY_LANE = _SHAPES | {
 }
 
 
-def _lanes_not_stored(given: Given) -> bool:
+def _lanes_not_stored(given: Given, more: frozenset[str] = frozenset()) -> bool:
     """All is done lane by lane, and along every axis of its tiles the view's lanes are those of each view that is
     stored to, in an array of the same extent: lanes outside go nowhere. What is gathered in between is masked, and
     atomics change nothing there."""
-    if not all(op.name in _LANE_BY_LANE for op in walk(given.known.entry.body)):
+    if not all(op.name in _LANE_BY_LANE | more for op in walk(given.known.entry.body)):
         return False
     views = [op for op in given.known.accesses if "view" in op.named]
     own = [_lanes(given, op) for op in views if op.one("view") == given.at.results[0]]
@@ -110,4 +135,5 @@ ROWS = (
     Reason("padding that the original leaves open", kinds("other padding"), _left_open),
     Reason("padding in lanes that are stored nowhere: all is done lane by lane", kinds("other padding"),
            _lanes_not_stored),
+    Reason("padding that the extremes of the tile ignore", kinds("other padding"), _ignored),
 )  # fmt: skip

@@ -13,6 +13,7 @@ from ferrotile_runner.tileir.model import Entry, Operation, TokenType, Value, wa
 from ferrotile_runner.tileir.operations import TABLE, Effect
 from given import Given
 from known import ACCESSES, Known, Sides
+from reasons_order import apart
 from rust_difference import Difference, difference
 
 
@@ -35,7 +36,7 @@ def of_rust(sides: Sides, mutant: Entry, proved: bool) -> str:
             return "a check that the original does not have"
         return "a check that the proof shows to follow from the original's own accesses" if proved else ""
     if _same_accesses(given):
-        return "the same accesses of each array, in the same order, behind what they were behind"
+        return "the same accesses of each array, those of one element in the same order"
     if _doubled(given, found):
         return "a plain store made twice in a row"
     return ""
@@ -102,19 +103,39 @@ def _same_accesses(given: Given) -> bool:
         others = after[array]
         if len(accesses) != len(others):
             return False
-        places = {id(op): n for n, op in enumerate(accesses)}, {id(op): n for n, op in enumerate(others)}
+        order = _matched(given, accesses, others)
+        if order is None:
+            return False
+        # Numbered as in the original.
+        places = {id(op): n for n, op in enumerate(accesses)}, {id(others[m]): n for n, m in enumerate(order)}
         writes = any(TABLE[op.name].effect is not Effect.LOAD for op in accesses)
-        for old, new in zip(accesses, others, strict=True):
-            if old.name != new.name or dict(old.attributes) != dict(new.attributes):
-                return False
-            data = [[v for v in op.operands if not isinstance(v.type, TokenType)] for op in (old, new)]
-            if len(data[0]) != len(data[1]) or not all(_computed(given, x, y) for x, y in zip(*data, strict=True)):
-                return False
+        for n, old in enumerate(accesses):
             was = {places[0][i] for i in given.known.behind(old.optional("token")) if i in places[0]}
-            now = {places[1][i] for i in given.changed.behind(new.optional("token")) if i in places[1]}
-            if writes and was - now:
+            now = {places[1][i] for i in given.changed.behind(others[order[n]].optional("token")) if i in places[1]}
+            lost = {m for m in was - now if not apart(given.known, accesses[m], old)}
+            turned = (m for m in range(n) if order[m] > order[n] and not apart(given.known, accesses[m], old))
+            if writes and (lost or any(True for _ in turned)):
                 return False
     return True
+
+
+def _matched(given: Given, before: list[Operation], after: list[Operation]) -> list[int] | None:
+    """For each access of the original the place of the mutant's that does the same, where there is one for each."""
+    left, order = list(range(len(after))), list[int]()
+    for old in before:
+        found = next((n for n in left if _does_the_same(given, old, after[n])), None)
+        if found is None:
+            return None
+        left.remove(found)
+        order.append(found)
+    return order
+
+
+def _does_the_same(given: Given, old: Operation, new: Operation) -> bool:
+    if old.name != new.name or dict(old.attributes) != dict(new.attributes):
+        return False
+    data = [[v for v in op.operands if not isinstance(v.type, TokenType)] for op in (old, new)]
+    return len(data[0]) == len(data[1]) and all(_computed(given, x, y) for x, y in zip(*data, strict=True))
 
 
 def _control(entry: Entry) -> list[str]:
