@@ -58,7 +58,7 @@ clean:
 $(STAMPS)/venv: pyproject.toml
 	@mkdir -p $(STAMPS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[compilers,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[compilers,dev,mcp,draft]'
 	@touch $@
 
 # What the benchmarks compare with.

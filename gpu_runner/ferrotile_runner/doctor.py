@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ferrotile_runner import mcp_sdk
 from ferrotile_runner.host import HostClient, HostError
 from ferrotile_runner.process import ProcessError, RpcError
 from ferrotile_runner.toolchain import Toolchain, cache_directory, locate
@@ -153,6 +154,21 @@ def _solver() -> Check:
         return Check("z3", Status.OPTIONAL, lacking, _COMPILERS)
 
 
+def _mcp() -> Check:
+    problem = mcp_sdk.problem()
+    if problem is not None:
+        return Check("mcp", Status.OPTIONAL, f"{problem}: `ferrotile mcp` cannot serve agents", mcp_sdk.INSTALL)
+    return Check("mcp", Status.OK, f"mcp {mcp_sdk.installed()}")
+
+
+def _openai() -> Check:
+    try:
+        return Check("openai", Status.OK, f"openai {metadata.version('openai')}")
+    except metadata.PackageNotFoundError:
+        lacking = "not installed: `ferrotile draft` can ask no model"
+        return Check("openai", Status.OPTIONAL, lacking, "pip install 'ferrotile[draft]'")
+
+
 def doctor(toolchain: Toolchain | None = None) -> tuple[Check, ...]:
     """All checks, in the order in which to repair them; a second at most. Never raises."""
     found = toolchain if toolchain is not None else locate()
@@ -166,6 +182,8 @@ def doctor(toolchain: Toolchain | None = None) -> tuple[Check, ...]:
         lambda: _cargo(found),
         lambda: _host(found),
         _solver,
+        _mcp,
+        _openai,
         _cache,
         _gpu,
     )

@@ -16,6 +16,7 @@ from ferrotile_runner.toolchain import Toolchain
 BYTECODE_VERSION = "13.3"
 """The newest version that both compilers write and that needs no 13.4 feature."""
 
+READ_SECONDS = 10.0
 COMPILE_SECONDS = 60.0
 ASSEMBLE_SECONDS = 300.0
 
@@ -113,6 +114,16 @@ class HostClient:
     def version(self) -> Mapping[str, object]:
         """`{host, cutile, bytecode_versions}`."""
         return self._process.call("version", {}, 10.0)
+
+    def entries(
+        self, text: str, *, seconds: float = READ_SECONDS, cancel: threading.Event | None = None
+    ) -> Mapping[str, object]:
+        """What the kernels of a Rust file are, and what of them is refused; nothing is compiled.
+        `candidate_file.rust_file` reads the answer."""
+        try:
+            return self._process.call("entries", {"text": text}, seconds, cancel)
+        except RpcError as error:
+            raise _host_error(error) from None
 
     def compile(
         self,

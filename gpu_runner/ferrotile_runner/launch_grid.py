@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ferrotile.translation import RustParameter
+from ferrotile.translation import Entry, RustParameter
 
 Grid = tuple[int, int, int]
 
@@ -21,6 +21,14 @@ def merged(extents: Sequence[int], rank: int) -> tuple[int, ...]:
     if count <= 0:
         return tuple(extents)
     return (math.prod(extents[: count + 1]), *extents[count + 1 :])
+
+
+def own_grid(rust: Entry, sizes: Mapping[str, int], otherwise: Sequence[int]) -> Sequence[int]:
+    """The number of blocks where no output says it: of the Rust's own grid, for these extents, else `otherwise`."""
+    if rust.grid is None:
+        return otherwise
+    axes = [[(f.extent if isinstance(f.extent, int) else sizes[f.extent], f.tile) for f in axis] for axis in rust.grid]
+    return [math.prod(-(-extent // tile) for extent, tile in axis) for axis in axes]
 
 
 def rust_grid(

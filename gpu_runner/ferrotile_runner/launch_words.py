@@ -21,6 +21,8 @@ def words_of(parameters: Sequence[ParameterWord], case: Case) -> tuple[Word, ...
 def _word(word: ParameterWord, case: Case) -> Word:
     if word.role is Role.SCALAR:
         return case.scalars[word.argument]
+    if word.role is Role.NUMBER:
+        return word.number
     array = case.arrays[word.argument]
     strides = [s // array.itemsize for s in array.strides]
     match word.role:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
-from ferrotile.translation import Entry, RustParameter
+from ferrotile.translation import ArrayWord, Entry, RustParameter
 from msgspec import Struct
 
 
@@ -20,17 +20,21 @@ class Role(Enum):
     STRIDE = "stride"
     PARTITION = "partition"
     SCALAR = "scalar"
+    NUMBER = "number"
 
 
 class ParameterWord(Struct, frozen=True):
     """`axis` counts array axes, of `rank`; a partition's words are numbered through. `copy`: of a copy of the argument
-    that was made before the launch."""
+    that was made before the launch. `number`: what every launch passes for a NUMBER."""
 
     argument: str
     role: Role
     axis: int = 0
     rank: int = 0
     copy: bool = False
+    number: int | float = 0
+    dtype: str = ""
+    """Of a word that is passed as a scalar of its own, whose width is another than a word's."""
 
 
 def _array(name: str, rank: int, copy: bool = False) -> Iterator[ParameterWord]:
@@ -55,13 +59,23 @@ def python_words(signature: Signature) -> tuple[ParameterWord, ...]:
 
 def rust_words(entry: Entry) -> tuple[ParameterWord, ...]:
     """Of the translation's entry."""
-    return tuple(word for parameter in entry.parameters for word in _of_rust(parameter))
+    return tuple(word for parameter in entry.parameters for word in words_of_parameter(parameter))
 
 
-def _of_rust(parameter: RustParameter) -> Iterator[ParameterWord]:
+def words_of_parameter(parameter: RustParameter) -> Iterator[ParameterWord]:
+    """Of one parameter of the translation's entry."""
     match parameter.kind:
         case "scalar":
-            yield ParameterWord(parameter.name, Role.SCALAR)
+            match parameter.passed:
+                case None:
+                    yield ParameterWord(parameter.name, Role.SCALAR)
+                case ArrayWord(array=array, axis=axis, stride=stride):
+                    role = Role.STRIDE if stride else Role.EXTENT
+                    yield ParameterWord(array, role, axis, parameter.rank, dtype=parameter.dtype)
+                case number:
+                    yield ParameterWord(parameter.name, Role.NUMBER, number=number, dtype=parameter.dtype)
+        case "pointer":
+            yield ParameterWord(parameter.name, Role.POINTER, 0, parameter.rank)
         case "tensor_mut":
             yield from _array(parameter.name, parameter.rank)
             for axis in range(2 * parameter.rank):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path, PurePath
@@ -173,7 +174,8 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 def _read(path: str) -> bytes | None:
     try:
-        if os.stat(path).st_size > LARGEST_FILE:
+        found = os.stat(path)
+        if found.st_size > LARGEST_FILE or not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
             return None
         with open(path, "rb") as file:
             return file.read(LARGEST_FILE + 1)

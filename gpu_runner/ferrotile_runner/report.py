@@ -10,7 +10,7 @@ from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, ScalarArgument, Signature
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.positions import Encoding, LineTable
-from ferrotile.translation import KernelTranslation, Output, UnsafeCount
+from ferrotile.translation import KernelTranslation, Origin, Output, UnsafeCount
 from msgspec import Struct
 
 VERSION = 1
@@ -88,6 +88,7 @@ class KernelReport(Struct, frozen=True):
     rungs: Mapping[str, RungResult]
     diagnostics: tuple[Diagnostic, ...]
     document: Document
+    origin: Origin = Origin.RULES
 
     @property
     def failed(self) -> bool:
@@ -138,6 +139,7 @@ def kernel_report(
         rungs=MappingProxyType({rung.value: result for rung, result in rungs.items()}),
         diagnostics=kernel.diagnostics + diagnostics,
         document=document,
+        origin=kernel.origin,
     )
 
 
@@ -186,6 +188,7 @@ def kernel_json(report: KernelReport) -> dict[str, Json]:
         "dialect": report.dialect,
         "signature": report.signature,
         "entry": report.entry,
+        "origin": report.origin.value,
         "unsafe": {"proved": report.unsafe.proved, "assumed": report.unsafe.assumed},
         "outputs": [{"name": o.name, "form": o.form, "reason": o.reason} for o in report.outputs],
         "rungs": {r.value: _result_json(r, report.rungs.get(r, absent)) for r in Rung},

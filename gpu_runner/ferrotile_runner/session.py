@@ -176,7 +176,7 @@ class Session:
         except HostError as error:
             needed = needed_target(error.message, subject.target)
             if needed is None:
-                raise RungFailure("FT502", error.message, subject.rust_span(error.line)) from error
+                raise subject.rust_failure("FT502", error.message, error.line, error.column) from error
             made = self._compile_newer(subject, entry, text, *needed)
         self._compiled[key] = made
         return made
@@ -191,7 +191,7 @@ class Session:
     ) -> CompiledRust:
         """An entry of a Rust text for `target`, specialised on `divisors` by the names of the Rust; not kept. Raises
         HostError."""
-        strides = {p.rust or p.name: p.strides for p in entry.parameters if p.kind != "scalar"}
+        strides = {p.rust or p.name: p.strides for p in entry.parameters if p.kind not in ("scalar", "pointer")}
         names = (entry.module, entry.name, entry.generics)
         return self.host().compile(text, *names, strides, target, specialization=divisors, cancel=subject.cancel)
 
@@ -200,7 +200,7 @@ class Session:
         try:
             return replace(self.specialised(subject, entry, text, target), needs=what)
         except HostError as error:
-            raise RungFailure("FT502", error.message, subject.rust_span(error.line)) from error
+            raise subject.rust_failure("FT502", error.message, error.line, error.column) from error
 
     def rust_code(self, subject: Subject) -> Code:
         """The translation's Tile IR. Raises as `compile_rust` does."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import Module, parse_module
-from ferrotile.translation import KernelTranslation
+from ferrotile.translation import KernelTranslation, Origin
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -94,7 +94,8 @@ def _climb(
     below: Mapping[Rung, RungResult],
     progress: Callable[[str], None],
 ) -> Outcome:
-    if below[Rung.TRANSLATED].status is not RungStatus.PASSED:
+    is_ours = subject.kernel.origin is Origin.RULES
+    if is_ours and below[Rung.TRANSLATED].status is not RungStatus.PASSED:
         return Outcome(RungResult(RungStatus.SKIPPED, "not translated"))
     climb = CLIMBED[rung]
     progress(f"{subject.kernel.name}: {rung.value}")

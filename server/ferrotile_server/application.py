@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from threading import Event, Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from ferrotile.diagnostics.model import Diagnostic, Severity
 from ferrotile.syntax.document import Document, ItemKind
 from ferrotile.syntax.span import NOWHERE, Span
-from ferrotile.translation import KernelTranslation, Options
+from ferrotile.translation import KernelTranslation, Options, Origin
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -64,6 +65,23 @@ Translator = Callable[[Document, Options], DocumentTranslation]
 Progress = Callable[[str], None]
 Verifier = Callable[["Analysis", Sequence[KernelTranslation], Sequence[str], Progress, Event], "Iterable[KernelReport]"]
 """Climbs the named rungs with kernels of one analysed document; gives each report as soon as it is known."""
+
+
+
+class Candidate(Struct, frozen=True):
+    """Rust that ferrotile did not write, and what its author says of it. `entry`, `mapping`, `assume` and `grid` as in
+    `ferrotile_runner.candidate.candidate_kernel`."""
+
+    rust: str
+    entry: str | int | None = None
+    mapping: Mapping[str, str] = MappingProxyType({})
+    origin: Origin = Origin.HAND
+    assume: tuple[str, ...] = ()
+    grid: str = ""
+
+
+CandidateMaker = Callable[[KernelTranslation, Candidate], KernelTranslation]
+"""The candidate in place of the kernel's translation. Raises `CandidateError`."""
 
 KEPT_VERDICTS = 5
 """So many verdicts about a kernel are remembered, the last one included."""
@@ -152,11 +170,13 @@ class Application:
         options: Options | None = None,
         translator: Translator | None = None,
         verifier: Verifier | None = None,
+        candidates: CandidateMaker | None = None,
     ) -> None:
         self._options = options or Options()
         self._translator = translator
         self._caches: dict[str, Cache] = {}
         self._verifier = verifier
+        self._candidate = candidates
         self._close: Callable[[], None] = lambda: None
         self._lock = Lock()
         self._starting = Lock()
@@ -240,11 +260,33 @@ class Application:
     ) -> Iterator[KernelReport]:
         """`verify_text` on an analysed snapshot, each report as soon as it is known. Compilers stay warm from
         one call to the next until `close`. Ends early once `cancel` is set; what runs then is killed."""
-        with self._starting:
-            if self._verifier is None:
-                self._verifier, self._close = _default_verifier()
         wanted = [k for k in analysis.translation.kernels if not kernels or k.name in kernels]
-        yield from self._verifier(analysis, wanted, tuple(rungs), progress, cancel or Event())
+        yield from self._started()[0](analysis, wanted, tuple(rungs), progress, cancel or Event())
+
+    def verify_candidate(
+        self,
+        analysis: Analysis,
+        kernel: KernelTranslation,
+        candidate: Candidate,
+        rungs: Sequence[str] = DEFAULT_RUNGS,
+        progress: Progress = lambda _: None,
+        cancel: Event | None = None,
+    ) -> tuple[KernelReport, KernelTranslation]:
+        """Climb the ladder with other Rust for one kernel of the analysed document, which the rules may refuse, as long
+        as its signature is known. The report, and the kernel with this Rust: `candidate.accepted` says whether it may
+        pass. Runs the kernel's code; of the Rust, compilers see what `docs/verify-rust.md` lets through. Raises
+        `ferrotile_runner.candidate.CandidateError`."""
+        verifier, make = self._started()
+        made = make(kernel, candidate)
+        (report,) = verifier(analysis, (made,), tuple(rungs), progress, cancel or Event())
+        return report, made
+
+    def _started(self) -> tuple[Verifier, CandidateMaker]:
+        with self._starting:
+            if self._verifier is None or self._candidate is None:
+                verifier, candidates, self._close = _default_verifier()
+                self._verifier, self._candidate = self._verifier or verifier, self._candidate or candidates
+            return self._verifier, self._candidate
 
     def record(self, uri: str, analysis: Analysis, name: str, reports: Sequence[KernelReport]) -> Verdict:
         """Keep what `verify` said about the kernel `name` of the file `uri`."""
@@ -303,8 +345,9 @@ def _one_line(text: str) -> str:
     return "".join(c if c.isprintable() else "_" for c in text)
 
 
-def _default_verifier() -> tuple[Verifier, Callable[[], None]]:
-    """The runner with compilers that stay warm, and what stops them."""
+def _default_verifier() -> tuple[Verifier, CandidateMaker, Callable[[], None]]:
+    """The runner with compilers that stay warm, what reads other Rust for it, and what stops them."""
+    from ferrotile_runner.candidate import candidate_kernel
     from ferrotile_runner.session import InputOptions, Session
     from ferrotile_runner.toolchain import locate
     from ferrotile_runner.verify import Work, verify_files
@@ -334,4 +377,16 @@ def _default_verifier() -> tuple[Verifier, Callable[[], None]]:
             given += 1
             yield report
 
-    return verify, session.close
+    def candidate(kernel: KernelTranslation, made: Candidate) -> KernelTranslation:
+        return candidate_kernel(
+            kernel,
+            made.rust,
+            session,
+            entry=made.entry,
+            mapping=made.mapping,
+            origin=made.origin,
+            assume=made.assume,
+            grid=made.grid,
+        )
+
+    return verify, candidate, session.close

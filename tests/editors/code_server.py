@@ -108,12 +108,14 @@ def build() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder to open: its files, and the interpreter whose server looks at them. `restricted`: not trusted yet."""
+    """A folder to open: its files, and the interpreter whose server looks at them. `restricted`: not trusted yet;
+    `extensions`: folders of those that are there beside ours."""
 
     files: Mapping[str, str]
     interpreter: str
     restricted: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
+    extensions: Sequence[Path] = ()
 
 
 def fake_interpreter(folder: Path) -> str:
@@ -180,7 +182,7 @@ class CodeServer:
             env={
                 **self._environment,
                 "BASE": f"http://127.0.0.1:{self._port}",
-                "EXTENSION": str(EXTENSION),
+                "EXTENSIONS": os.pathsep.join(map(str, (EXTENSION, *workspace.extensions))),
                 "SCRIPT": str(SCRIPTS / f"{name}.js"),
                 "FOLDER": str(opened),
                 "SHOTS": SHOTS or str(self._folder),

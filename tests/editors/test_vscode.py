@@ -33,6 +33,7 @@ CELLS = (
     "@ct.kernel\ndef celled(a, b):\n    pass\n\n@ct.kernel\ndef faulty(a):\n    REFUSE\n",
 )
 PLAIN = "def nothing():\n    pass\n"
+PORT = "// ferrotile: kernels.py::add\n#[cutile::module]\nmod port {\n    fn port() { SWAPPED }\n}\n"
 
 FEATURES = (
     "nothing started",
@@ -52,6 +53,7 @@ FEATURES = (
     "cancelled by its lens",
     "notebook",
     "translated",
+    "rust",
     "restarted",
     "end",
 )
@@ -87,6 +89,7 @@ def example(name: str) -> str:
 def test_features(tmp_path: Path, code: CodeServer) -> None:
     """Around a fake translator: nothing here needs a compiler."""
     files = {"plain.py": PLAIN, "kernels.py": KERNELS, "other.py": OTHER, "cells.ipynb": notebook(*CELLS)}
+    files |= {"port.rs": PORT, "main.rs": "fn main() {}\n"}
     steps = code.run("features", Workspace(files, fake_interpreter(tmp_path)), 240)
     assert names(steps) == list(FEATURES)
 

@@ -59,7 +59,7 @@ def test_the_bundled_wheel_is_installed_outside_every_workspace(module: Path, tm
     bundle(tmp_path)
     answer = made(module, tmp_path, str(tmp_path / "no-python"), sys.executable)
     assert answer["error"] is None
-    assert answer["steps"] == ["making an environment", "installing ferrotile"]
+    assert answer["steps"] == ["making an environment", "installing ferrotile", "installing what serves agents"]
     python = str(answer["python"])
     assert Path(python).is_relative_to(tmp_path / "storage")
     subprocess.run([python, "-I", "-c", "import ferrotile_server"], check=True, timeout=60)

@@ -15,12 +15,14 @@ lean_types.load()
 from ferrotile.diagnostics.model import Diagnostic, Fix, Severity  # noqa: E402
 from ferrotile.syntax.document import Document  # noqa: E402
 from ferrotile.syntax.span import Span  # noqa: E402
-from ferrotile.translation import KernelTranslation, Options, SourceMap, UnsafeCount  # noqa: E402
+from ferrotile.translation import KernelTranslation, Options, Origin, SourceMap, UnsafeCount  # noqa: E402
+from ferrotile_runner.candidate_error import CandidateError  # noqa: E402
 from ferrotile_runner.gpu.presence import Presence  # noqa: E402
-from ferrotile_runner.report import Difference  # noqa: E402
-from ferrotile_server.application import Analysis, Application  # noqa: E402
+from ferrotile_runner.report import Difference, Place  # noqa: E402
+from ferrotile_server.application import Analysis, Application, Candidate  # noqa: E402
 from ferrotile_server.lsp.features import run_kernel  # noqa: E402
 from ferrotile_server.lsp.server import serve  # noqa: E402
+from msgspec.structs import replace  # noqa: E402
 
 _KERNEL = re.compile(rb"@ct\.kernel\s+def (\w+)")
 
@@ -52,6 +54,8 @@ class Report:
     name: str
     rungs: Mapping[str, Result]
     diagnostics: tuple[Diagnostic, ...] = ()
+    entry: str | None = None
+    origin: Origin = Origin.RULES
 
 
 def translate(document: Document, options: Options) -> Translation:
@@ -103,6 +107,9 @@ def verify(
 ) -> Iterator[Report]:
     for kernel in kernels:
         progress("proving")
+        if kernel.origin is not Origin.RULES:
+            yield of_other_rust(kernel)
+            continue
         if "slow" in kernel.name:
             cancel.wait(20)
             note("cancelled" if cancel.is_set() else "not cancelled")
@@ -132,6 +139,29 @@ def verify(
         yield Report(kernel.name, rungs_of, found)
 
 
+def candidate(kernel: KernelTranslation, made: Candidate) -> KernelTranslation:
+    """Rust with `AMBIGUOUS` in it cannot be compared; the entry is called `port`."""
+    lines = made.rust.split("\n")
+    at = next((number for number, line in enumerate(lines, 1) if "AMBIGUOUS" in line), None)
+    if at is not None:
+        raise CandidateError("which argument `p` is cannot be told", at)
+    note(f"candidate {kernel.name} {made.entry} {dict(made.mapping)} {made.grid} {made.origin}")
+    return replace(kernel, rust=made.rust, origin=made.origin)
+
+
+def of_other_rust(kernel: KernelTranslation) -> Report:
+    """`SWAPPED` in the Rust is a difference there, and at the kernel's name in the Python."""
+    assert kernel.rust is not None
+    lines = kernel.rust.split("\n")
+    at = next((number for number, line in enumerate(lines, 1) if "SWAPPED" in line), None)
+    rungs = {"translated": Result("skipped", "not ours"), "proved": Result("passed", "")}
+    if at is not None:
+        column = lines[at - 1].index("SWAPPED") + 1
+        seen = Difference(Place(4, 5, "add"), Place(at, column, "SWAPPED"), "the indices are exchanged")
+        rungs["proved"] = Result("failed", "the indices are exchanged", difference=seen)
+    return Report(kernel.name, rungs, (), "port", kernel.origin)
+
+
 def note(words: str) -> None:
     """For tests: on standard error, and in a file where they name one."""
     print(words, file=sys.stderr)
@@ -145,7 +175,7 @@ def main(arguments: list[str]) -> int:
     note("started")
     gpu = os.environ.get("FAKE_GPU")
     run_kernel.usable_gpu = lambda: Presence(gpu, "" if gpu else "none in a test")
-    return serve(arguments, Application(translator=translate, verifier=verify))  # type: ignore[arg-type]
+    return serve(arguments, Application(translator=translate, verifier=verify, candidates=candidate))  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

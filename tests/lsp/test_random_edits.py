@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.positions import Encoding
-from ferrotile_server.lsp.documents import Change, Documents
+from ferrotile_server.lsp.changes import Change
+from ferrotile_server.lsp.documents import Documents
 
 from .conftest import capabilities
 from .strict_client import REAL, Client

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ferrotile_runner.tileir.model import Operation, TileType, Value
+from ferrotile_runner.tileir.model import Operation, TileType, Value, walk
 from given import Given, Reason, kinds
 from known import Known
 
@@ -106,10 +106,35 @@ def _ordinary(known: Known, value: Value) -> bool:
         return _ordinary(known, made.operands[0])
     if made.name == "itof":
         return known.least(made.operands[0]) >= 1
+    if made.name == "loop":
+        return _is_left_above(known, made, [r.number for r in made.results].index(value.number))
     text = made.word("value")
     if made.name != "constant" or text.startswith(("[", "0x")):
         return False
     return 2.0**-20 <= abs(float(text)) <= 2.0**20
+
+
+def _is_left_above(known: Known, loop: Operation, place: int) -> bool:
+    """Whether a loop is left only where what it carries is not below a positive constant of ordinary size."""
+    carried = loop.regions[0].arguments[place]
+    breaks = [op for op in walk(loop.regions[0]) if op.name == "break"]
+    left = [
+        op
+        for branch in loop.regions[0].operations
+        if branch.name == "if" and _is_below(known, branch.one("condition"), carried)
+        for op in branch.regions[1].operations
+        if op.name == "break" and op.named["values"][place] == carried
+    ]
+    return bool(breaks) and len(breaks) == len(left)
+
+
+def _is_below(known: Known, condition: Value, carried: Value) -> bool:
+    made = known.definitions.get(condition.number)
+    if made is None or made.name != "cmpf" or not made.word("predicate").startswith("less_than"):
+        return False
+    limit = known.definitions.get(made.one("rhs").number)
+    positive = limit is not None and limit.name == "constant" and float(limit.word("value")) > 0
+    return made.one("lhs") == carried and positive and _ordinary(known, made.one("rhs"))
 
 
 def _absorbed_next(given: Given) -> bool:

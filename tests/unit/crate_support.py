@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ferrotile.crate.host import Bind, Check, Host, Let, host_of
+from ferrotile.crate.host import host_of
+from ferrotile.crate.host_model import Bind, Check, Host, Let
 from ferrotile.crate.model import PythonFile
 from ferrotile.crate.plan import Planned, plan_kernel
 from ferrotile.syntax.document import Document
@@ -61,7 +62,8 @@ def launch(
         text = re.sub(r"i64::from\(([^()]*)\)", r"\1", text)
         text = re.sub(r"config\.(\w+)", lambda m: str((config or {})[m[1]]), text)
         text = re.sub(r"grid\.(\d)", lambda m: str((grid or ())[int(m[1])]), text)
-        assert "min(" not in text
+        text = re.sub(r"^(\w+)\.min\((\w+)\)$", r"min(\1, \2)", text)
+        assert "min(" not in text[1:]
         found = eval(text, {}, names)
         assert isinstance(found, int)
         return found
@@ -87,6 +89,9 @@ def launch(
                 if value(below) > value(count):
                     raise Refused(f"{name} axis {axis}: {value(below)} of {value(count)}")
             case Check(method="positive", arguments=(name, a)):
+                if value(a) < 1:
+                    raise Refused(name)
+            case Check(method="blocks", arguments=(name, a)):
                 if value(a) < 1:
                     raise Refused(name)
             case Check(method=method):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,11 @@ def test_unreadable_file_in_a_folder_does_not_hide_the_others(tmp_path: Path) ->
     assert [s.path.name for s in sources] == ["b.py"]
     assert len(errors) == 1
     assert "a.py: not UTF-8" in str(errors[0])
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_a_folder_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.py")  # opened, it would be waited for without end
+    (tmp_path / "b.py").write_text(KERNEL)
+    sources, errors = read_sources([str(tmp_path)])
+    assert [s.path.name for s in sources] == ["b.py"] and errors == ()

@@ -14,6 +14,7 @@ import pytest
 import referencing
 from ferrotile.translation import Options
 from ferrotile_runner.coverage import measure as measuring
+from ferrotile_runner.coverage.commit import commit_of
 from ferrotile_runner.coverage.kernel_worker import Text
 from ferrotile_runner.coverage.measure import Settings, measure
 from ferrotile_runner.coverage.parallel import spread
@@ -27,6 +28,7 @@ from ferrotile_runner.rungs.subject import ToolMissing
 from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import Toolchain
 from ferrotile_runner.workers import kernels
+from ferrotile_server.cli.coverage_refused import measured_at, refused_kernels, refused_rows
 from ferrotile_server.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -359,3 +361,44 @@ def test_a_fault_ends_the_spread() -> None:
     with pytest.raises(ValueError, match="0"):
         spread([Hand()], range(3), do, cancel)
     assert cancel.is_set()
+
+
+def test_every_refused_kernel_is_named_by_reason(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["coverage", str(file), "--refused", "--format", "markdown"]) == 1
+    head, *table = capsys.readouterr().out.splitlines()
+    assert head.startswith("1 of 2 kernels are refused; ferrotile ")
+    (row,) = [line for line in table if "::" in line]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[0].startswith("FT210 ") and cells[1] == "1" and cells[3:5] == ["1 of 1", "known"]
+    line = next(number for number, text in enumerate((GOOD + BAD).splitlines(), start=1) if "ct.nonsense" in text)
+    assert cells[2] == f"{file}::bad:{line}"
+
+
+def test_refused_kernels_stand_in_groups_the_largest_first() -> None:
+    found = refused_kernels(ROWS)
+    named = [(r.code, r.place.split(":")[2], r.refused, r.entries) for r in found]
+    assert named == [("FT203", "c", 1, 2), ("FT203", "d", 1, 1)]
+    assert [row[:2] for row in refused_rows(found)] == [("FT203 Types do not combine", "2"), ("", "")]
+
+
+def test_the_commit_is_read_without_git(tmp_path: Path) -> None:
+    commit, other = "0123456789" * 4, "abcdef0123" * 4
+    git = tmp_path / "kernels" / ".git"
+    (git / "refs" / "heads").mkdir(parents=True)
+    file = tmp_path / "kernels" / "a" / "b.py"
+    assert commit_of(file) is None
+    (git / "HEAD").write_text(f"{commit}\n")
+    assert commit_of(file) == (tmp_path / "kernels", commit)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "packed-refs").write_text(f"# pack-refs with: peeled\n{other} refs/heads/main\n")
+    assert commit_of(file) == (tmp_path / "kernels", other)
+    (git / "refs" / "heads" / "main").write_text(f"{commit}\n")
+    assert commit_of(file) == (tmp_path / "kernels", commit)
+    worktree = tmp_path / "tree"
+    (git / "worktrees" / "tree").mkdir(parents=True)
+    (git / "worktrees" / "tree" / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "worktrees" / "tree" / "commondir").write_text("../..\n")
+    worktree.mkdir()
+    (worktree / ".git").write_text(f"gitdir: {git / 'worktrees' / 'tree'}\n")
+    assert commit_of(worktree / "b.py") == (worktree, commit)
+    assert measured_at([str(tmp_path / "kernels")]) == ("kernels at 012345678901",)

@@ -67,11 +67,11 @@ def test_total_and_always_comments(text: str) -> None:
 
 def test_the_notice_has_an_entry_a_file() -> None:
     text = notice(
-        {
-            "src/rows.rs": ("kernels/rows.py", attribution(HEAD)),
-            "src/own.rs": ("own.py", attribution("")),
-            "src/third.rs": ("third.py", attribution("# Adapted from a blog.\n")),
-        }
+        [
+            ("src/rows.rs", "kernels/rows.py", attribution(HEAD)),
+            ("src/own.rs", "own.py", attribution("")),
+            ("src/third.rs", "third.py", attribution("# Adapted from a blog.\n")),
+        ]
     )
     first, *entries = text.split("\n\n")
     assert "ferrotile" in first

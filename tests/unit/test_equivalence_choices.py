@@ -49,6 +49,33 @@ def test_a_branch_is_the_other_branch_of_the_opposite(compare: str, opposite: st
     assert not proof_of(python, branch(near, "%a", "%b"), WORDS).equal
 
 
+def within(compare: str, then: str, other: str) -> str:
+    """A choice within a choice: `%in` is `%b` or `%a` by another condition, `%v` one of two by `compare`."""
+    ends = (f"  yield {value} : tile<16xf32>\n" for value in ("%b", "%a"))
+    return kernel(
+        "\n".join(
+            (
+                TWO,
+                load("a", "xv"),
+                "  %b = addf %a, %a : tile<16xf32>",
+                "  %d = cmpi less_than %bx, %two, signed : tile<i32> -> tile<i1>",
+                f"  %in = if %d -> (tile<16xf32>) {{\n{ELSE.join(ends)}  }}",
+                f"  %c = cmpi {compare}, signed : tile<i32> -> tile<i1>",
+                chosen(then, other),
+                store("%v", "yv"),
+            )
+        )
+    )
+
+
+def test_a_choice_within_the_other_branch_of_the_opposite() -> None:
+    python = within("less_than %n, %two", "%in", "%a")
+    assert proof_of(python, within("greater_than_or_equal %n, %two", "%a", "%in"), WORDS).equal
+    assert not proof_of(python, within("greater_than %n, %two", "%a", "%in"), WORDS).equal
+    assert not proof_of(python, within("greater_than_or_equal %n, %two", "%in", "%a"), WORDS).equal
+    assert not proof_of(python, within("greater_than_or_equal %n, %two", "%b", "%in"), WORDS).equal
+
+
 def rounds(condition: str, first: str = "0", last: str = "3") -> str:
     """A loop whose rounds change the value only under a condition on the variable `%k`."""
     return kernel(

@@ -45,6 +45,8 @@ GENERATED: dict[str, str | bytes] = {
     "tests/kernels/rows.rs": "use crate::common;\nuse gen_kernels::rows;\n",
     "tests/kernels/common.rs": "//! Shared.\n",
     "tests/kernels/data/rows.bin": b"\0\1",
+    "python/Cargo.toml": '[package]\nname = "gen-kernels-python"\n\n[dependencies]\ngen-kernels = { path = ".." }\n',
+    "python/src/lib.rs": "mod call;\n\nfn f() {\n    gen_kernels::rows::run();\n}\n",
     "examples/run.rs": "fn main() {\n    let _ = gen_kernels::rows::SAID;\n}\n",
 }
 
@@ -83,6 +85,8 @@ def test_one_module_one_line_and_what_is_missing(crate: Path) -> None:
         "tests/kernels/common.rs": Action.CREATED,
         "tests/kernels/data/rows.bin": Action.CREATED,
         "examples/kernels_run.rs": Action.CREATED,
+        "python/Cargo.toml": Action.CREATED,
+        "python/src/lib.rs": Action.CREATED,
     }
     assert (crate / "src/lib.rs").read_text() == LIB.replace("mod error;\n", "mod error;\npub mod kernels;\n")
     assert tomllib.loads((crate / "Cargo.toml").read_text()) == {
@@ -104,6 +108,12 @@ def test_paths_in_code_and_documentation_lead_into_the_module(crate: Path) -> No
     test = "use crate::common;\nuse their_crate::kernels::rows;\n"  # the tests are a crate of their own
     assert (crate / "tests/kernels/rows.rs").read_text() == test
     assert "their_crate::kernels::rows::SAID" in (crate / "examples/kernels_run.rs").read_text()
+    # The package for Python is a crate of its own, which uses theirs by its package's name.
+    manifest = tomllib.loads((crate / "python/Cargo.toml").read_text())
+    assert manifest["package"]["name"] == "gen-kernels-python"
+    assert manifest["dependencies"] == {"their-crate": {"path": ".."}}
+    library = "mod call;\n\nfn f() {\n    their_crate::kernels::rows::run();\n}\n"
+    assert (crate / "python/src/lib.rs").read_text() == library
 
 
 def test_again_changes_nothing_and_edits_stay(crate: Path) -> None:

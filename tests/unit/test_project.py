@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -110,6 +111,12 @@ def test_files_are_read_anew_when_they_change_and_buffers_win(tmp_path: Path) ->
 def test_a_large_file_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(project, "LARGEST_FILE", 10)
     (tmp_path / "a.py").write_text("import something\n")
+    assert Files().document((tmp_path / "a.py").as_posix()) is None
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_is_not_there(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.py")  # opened, it would be waited for without end
     assert Files().document((tmp_path / "a.py").as_posix()) is None
 
 

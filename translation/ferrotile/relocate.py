@@ -121,14 +121,14 @@ class _Lazy(Generic[T]):
     def __get__(self, record: MovedKernel, kind: type) -> T:
         moved = record.moved
         if self._name not in moved:
-            moved[self._name] = record.shift.of(getattr(record.origin, self._name))
+            moved[self._name] = record.shift.of(getattr(record.unmoved, self._name))
         return cast(T, moved[self._name])
 
 
 class MovedKernel(KernelTranslation, frozen=True, kw_only=True, eq=False):
-    """An equal of `origin` where its source now stands."""
+    """An equal of `unmoved` where its source now stands."""
 
-    origin: KernelTranslation
+    unmoved: KernelTranslation
     shift: Shift
     moved: dict[str, object]
 
@@ -137,23 +137,23 @@ class MovedKernel(KernelTranslation, frozen=True, kw_only=True, eq=False):
     source_map = _Lazy[SourceMap]("source_map")
 
     @classmethod
-    def of(cls, origin: KernelTranslation, shift: Shift) -> MovedKernel:
-        """`origin` moved."""
+    def of(cls, unmoved: KernelTranslation, shift: Shift) -> MovedKernel:
+        """`unmoved` moved."""
         return cls(
-            origin.name,
-            origin.dialect,
-            shift.span(origin.span),
-            shift.span(origin.name_span),
+            unmoved.name,
+            unmoved.dialect,
+            shift.span(unmoved.span),
+            shift.span(unmoved.name_span),
             None,
             None,
-            origin.rust,
-            origin.entry,
-            origin.outputs,
-            origin.unsafe,
+            unmoved.rust,
+            unmoved.entry,
+            unmoved.outputs,
+            unmoved.unsafe,
             SourceMap(),
-            tuple([shift.diagnostic(d) for d in origin.diagnostics]) if origin.diagnostics else (),
-            origin.readings,
-            origin=origin,
+            tuple([shift.diagnostic(d) for d in unmoved.diagnostics]) if unmoved.diagnostics else (),
+            unmoved.readings,
+            unmoved=unmoved,
             shift=shift,
             moved={},
         )

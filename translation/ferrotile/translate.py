@@ -19,6 +19,7 @@ from ferrotile.frontends.cutile.discover import KERNEL, find_kernels
 from ferrotile.frontends.cutile.lint import Finding
 from ferrotile.frontends.cutile.lower import Lowered, lower_kernel
 from ferrotile.generic import generalise, has_scalar_variable, variables
+from ferrotile.passes.hints import entry_hints
 from ferrotile.passes.pipeline import run_passes
 from ferrotile.program.ir import Program
 from ferrotile.rust.emit import Emitted, Parts, Unsupported, emit, render_file
@@ -279,7 +280,8 @@ def translate_program(
 ) -> tuple[KernelTranslation, Emitted | None]:
     """Passes and emission of one kernel, added to `start`; `named` as for `emit`."""
     try:
-        program = replace(program, hints=options.choices.hints(program.hints, options.target))
+        own = (*program.hints, *entry_hints(program, options.target))
+        program = replace(program, hints=options.choices.hints(own, options.target))
         plan = run_passes(program, signature, options)
         start = replace(start, diagnostics=(*start.diagnostics, *hint_notes(program.hints), *plan.diagnostics))
         if plan.refused:

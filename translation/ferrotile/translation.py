@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from msgspec import Struct
 
 from ferrotile.choices import Choices
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.program.ir import Program
 from ferrotile.readings import Readings
-from ferrotile.signatures.model import Signature
+from ferrotile.signatures.model import GridFactor, Signature
 from ferrotile.syntax.span import Span
 
 
@@ -30,11 +32,29 @@ class UnsafeCount(Struct, frozen=True):
     assumed: int = 0
 
 
+class Origin(StrEnum):
+    """Who wrote a kernel's Rust. Values are those of the JSON report."""
+
+    RULES = "rules"
+    """ferrotile's own translation."""
+    AI = "ai"
+    HAND = "hand"
+
+
+class ArrayWord(Struct, frozen=True):
+    """An extent of an array of the Python, or (`stride`) the stride of an axis, in elements."""
+
+    array: str
+    axis: int
+    stride: bool = False
+
+
 class RustParameter(Struct, frozen=True):
-    """How an entry's parameter looks to the JIT and the launcher. `kind`: tensor, tensor_mut, scalar.
-    `strides`: 1 where static, -1 where run-time; `tile`: the partition shape of a tensor_mut; `rust`: its name in
-    Rust, where the Python's is none there. `copy_of`: the launcher passes a copy of this array, made before the
-    launch."""
+    """How an entry's parameter looks to the JIT and the launcher. `kind`: tensor, tensor_mut, scalar, pointer (a
+    `*mut`, which only Rust of another origin has). `strides`: 1 where static, -1 where run-time; `tile`: the partition
+    shape of a tensor_mut; `rust`: its name in Rust, where the Python's is none there. `copy_of`: the launcher passes a
+    copy of this array, made before the launch. `passed`: what the launch passes for a scalar that is no argument of the
+    Python: a word of an array, or a number."""
 
     name: str
     kind: str
@@ -43,6 +63,9 @@ class RustParameter(Struct, frozen=True):
     tile: tuple[int, ...] = ()
     rust: str | None = None
     copy_of: str | None = None
+    passed: ArrayWord | int | float | None = None
+    dtype: str = ""
+    """Of what is `passed`."""
 
 
 class Entry(Struct, frozen=True):
@@ -54,6 +77,12 @@ class Entry(Struct, frozen=True):
     generics: tuple[str, ...]
     hypotheses: tuple[str, ...] = ()
     """Launch facts that the launcher must establish, in the signature's terms: `bid.y = 0`, `cdiv(N, 1024) = 1`."""
+    other_blocks: str = ""
+    """Why a block of the Rust launch is none of the Python's, so that only whole launches can be compared."""
+    grid: tuple[tuple[GridFactor, ...], ...] | None = None
+    """The grid of the Rust launch, where neither an output says it nor it is the Python's."""
+    block_maps: tuple[tuple[str, ...], ...] = ()
+    """Which block of the Python a block of the Rust is, as hypotheses: one of these sets holds, whichever is proved."""
 
 
 class SourceMap(Struct, frozen=True):
@@ -93,6 +122,9 @@ class KernelTranslation(Struct, frozen=True):
     source_map: SourceMap
     diagnostics: tuple[Diagnostic, ...]
     readings: Readings | None = None
+    origin: Origin = Origin.RULES
+    inferred: tuple[str, ...] = ()
+    """What was found out about Rust of another origin, in words: which parameter is which, and the launch."""
 
 
 class Options(Struct, frozen=True):

@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import { LanguageClient, State, Trace, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+import type { Models } from "./draft.js";
 import type { PrivateEnvironment } from "./environment.js";
 import { findInterpreter } from "./interpreter.js";
 import { mayRun } from "./trust.js";
@@ -7,7 +8,7 @@ import { KERNELS, type KernelList } from "./protocol.js";
 import { SCHEMES, SECTION, settings } from "./settings.js";
 
 /** Commands of this extension that the server may name in lenses and actions. */
-const CLIENT_COMMANDS = ["ferrotile.preview", "ferrotile.verify"];
+const CLIENT_COMMANDS = ["ferrotile.preview", "ferrotile.verify", "ferrotile.draft"];
 
 /** `notNeeded`: no file with kernels has been open yet. */
 export type Health = "notNeeded" | "starting" | "running" | "notFound" | "stopped";
@@ -28,6 +29,7 @@ export class Server implements vscode.Disposable {
     private readonly output: vscode.LogOutputChannel,
     private readonly folder: string,
     private readonly bundled: PrivateEnvironment,
+    readonly models: Models,
   ) {}
 
   get health(): Health {
@@ -87,13 +89,17 @@ export class Server implements vscode.Disposable {
       options: { cwd: this.folder },
     };
     const options: LanguageClientOptions = {
-      documentSelector: SCHEMES.map((scheme) => ({ scheme, language: "python" })),
+      documentSelector: [
+        ...SCHEMES.map((scheme) => ({ scheme, language: "python" })),
+        { scheme: "file", language: "rust" }, // for lenses at comments that name the Python; nothing else
+      ],
       outputChannel: this.output,
       initializationOptions: {
         workspaceTrusted: mayRun(),
         clientCommands: CLIENT_COMMANDS,
         icons: true,
         kernels: true,
+        completes: !vscode.workspace.getConfiguration("chat").get("disableAIFeatures", false),
         // VS Code goes on to a server that can say beforehand where it renames; Jedi's cannot.
         rename: vscode.workspace.getConfiguration("python").get("languageServer") !== "Jedi",
         settings: settings(),
@@ -102,6 +108,7 @@ export class Server implements vscode.Disposable {
     };
     const client = new LanguageClient(SECTION, "ferrotile", server, options);
     client.onNotification(KERNELS, (list: KernelList) => this.lists.fire(list));
+    this.models.serve(client);
     client.onDidChangeState(({ newState }) => {
       if (this.client === client) {
         this.become(newState === State.Running ? "running" : newState === State.Starting ? "starting" : "stopped");

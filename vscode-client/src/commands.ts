@@ -146,6 +146,12 @@ export function registerCommands(
         await verifyWithProgress(tests, source, kernel);
       }
     }),
+    command("ferrotile.draft", async (first, second) => {
+      const source = sourceOf(first);
+      if (source !== undefined) {
+        await server.models.draft(await running(server), source, kernelOf(second)); // never again by itself: it costs tokens
+      }
+    }),
     onServer("ferrotile.debugInformation", debugInformation),
     command("ferrotile.restart", () => server.restart()),
     command("ferrotile.install", () => install(server, bundled, output)),

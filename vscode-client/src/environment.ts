@@ -47,6 +47,13 @@ export class PrivateEnvironment {
     await run(base, ["-I", "-m", "venv", this.folder], options);
     report("installing ferrotile");
     await run(this.path(), ["-I", "-m", "pip", "install", "--disable-pip-version-check", join(this.wheels, wheel)], options);
+    report("installing what serves agents");
+    try {
+      await run(this.path(), ["-I", "-m", "pip", "install", "--disable-pip-version-check", `${join(this.wheels, wheel)}[mcp]`], options);
+    } catch {
+      // Everything but the tools for agents works without; where that was cancelled, all of it is.
+      stop.throwIfAborted();
+    }
     await writeFile(join(this.folder, "ready"), wheel);
   }
 }

@@ -1,10 +1,12 @@
 import * as vscode from "vscode";
 import { Server } from "./client.js";
 import { offerInstallation, registerCommands } from "./commands.js";
+import { Models } from "./draft.js";
 import { PrivateEnvironment } from "./environment.js";
 import { onInterpreterChange } from "./interpreter.js";
 import { Kernels } from "./kernels.js";
 import { MatchingLines } from "./matching.js";
+import { offerMcp } from "./mcp.js";
 import { whenNeeded } from "./relevance.js";
 import { showStatus } from "./status.js";
 import { KernelTests } from "./testing.js";
@@ -15,9 +17,10 @@ let server: Server | undefined;
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const output = vscode.window.createOutputChannel("ferrotile", { log: true });
   const bundled = new PrivateEnvironment(context);
-  const running = new Server(output, context.extensionPath, bundled);
+  const running = new Server(output, context.extensionPath, bundled, new Models(context.logUri, output));
   const kernels = new Kernels(running);
   const tests = new KernelTests(running, kernels);
+  const interpreters = new vscode.EventEmitter<void>();
   server = running;
   context.subscriptions.push(
     output,
@@ -31,12 +34,19 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (["ferrotile.interpreter", "ferrotile.importStrategy"].some((name) => event.affectsConfiguration(name))) {
         void running.interpreterChanged();
+        interpreters.fire();
       } else if (event.affectsConfiguration("ferrotile.trace")) {
         void running.setTrace();
       }
     }),
     whenNeeded(() => void running.get()),
-    await onInterpreterChange(() => void running.interpreterChanged()),
+    interpreters,
+    running.onHealth((health) => health === "running" && interpreters.fire()),
+    offerMcp(context, bundled, interpreters.event, output),
+    await onInterpreterChange(() => {
+      void running.interpreterChanged();
+      interpreters.fire();
+    }),
   );
 }
 

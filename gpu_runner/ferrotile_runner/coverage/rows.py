@@ -123,6 +123,7 @@ def untranslated(file: str, name: str, line: int, status: RungStatus, detail: st
         "dialect": "cutile",
         "signature": "",
         "entry": None,
+        "origin": "rules",
         "unsafe": {"proved": 0, "assumed": 0},
         "outputs": [],
         "rungs": rungs,

@@ -26,6 +26,8 @@ EDITIONS = ("2021", "2024")
 """Those that the generated code is written for."""
 _FROM_OUTSIDE = ("tests", "examples", "benches")
 """Folders whose files see the crate from outside."""
+_PYTHON = "python"
+"""The folder of the package for Python, a crate that uses this one."""
 _TESTS = "tests/kernels/"
 """The folder of the one program of tests."""
 _PROGRAM = frozenset({"main", "common", "compiles"})
@@ -52,8 +54,9 @@ class Adapted(Struct, frozen=True):
 
 
 class _Crate(Struct, frozen=True):
-    """`root`: the file with its modules; `library`: whether others can use it."""
+    """`name`: as code says it; `root`: the file with its modules; `library`: whether others can use it."""
 
+    package: str
     name: str
     root: str
     library: bool
@@ -116,6 +119,11 @@ def module_folder(folder: Path, module: str) -> str:
     return f"{PurePosixPath(_crate(folder, there.data).root).parent}/{module}"
 
 
+def has_python(folder: Path) -> bool:
+    """Whether an earlier export made a package for Python. Raises `RecordError`."""
+    return load(folder).knows(f"{_PYTHON}/{MANIFEST}")
+
+
 def recorded_modules(folder: Path, module: str) -> frozenset[str]:
     """The modules of which an earlier export made tests of recorded launches. Raises `RecordError`."""
     record = load(folder)
@@ -136,7 +144,9 @@ def _crate(folder: Path, data: bytes) -> _Crate:
     paths = [b.get("path") for b in bins if isinstance(b, dict)] if isinstance(bins, list) else []
     for path in (library, "src/main.rs", *paths):
         if isinstance(path, str) and look(folder, path).data is not None:
-            return _Crate(_crate_name(values), path, path == library, data, values, workspace_around(folder).manifest)
+            package = str(table(values, "package").get("name", ""))
+            around = workspace_around(folder).manifest
+            return _Crate(package, _crate_name(values), path, path == library, data, values, around)
     raise ExportError(f"{folder} has a Cargo.toml, but neither src/lib.rs nor src/main.rs that a module could go into")
 
 
@@ -155,7 +165,7 @@ def _placed(
     for path, content in files.items():
         if path == MANIFEST or path in _NOT_NEEDED:
             continue
-        if path.partition("/")[0] in _FROM_OUTSIDE and not crate.library:
+        if path.partition("/")[0] in (*_FROM_OUTSIDE, _PYTHON) and not crate.library:
             left.append(path)
             continue
         if isinstance(content, str) and path.endswith(".rs"):
@@ -163,6 +173,8 @@ def _placed(
                 content = outside_literals(content, _CRATE, f"crate::{module}::")
             content = _within(content, name, crate.name, module)
             content = _with_lints(content) if path == _LIBRARY else content
+        if path == f"{_PYTHON}/{MANIFEST}" and isinstance(content, str):
+            content = re.sub(r'(?m)^[\w-]+(?= = \{ path = "\.\." )', crate.package, content)
         if path == "NOTICE" and isinstance(content, str):
             content = _ENTRY.sub(lambda found: _place(found.group(), crate, module), content)
         placed[_place(path, crate, module)] = content
@@ -179,6 +191,8 @@ def _place(path: str, crate: _Crate, module: str) -> str:
         return f"{home}/mod.rs" if rest == "lib.rs" else f"{home}/{rest}"
     if path.startswith(_TESTS):
         return f"tests/{module}/{path.removeprefix(_TESTS)}"
+    if first == _PYTHON:
+        return path
     if first in _FROM_OUTSIDE:
         return path if "/" in rest else f"{first}/{module}_{rest}"
     return f"{home}/{path}"

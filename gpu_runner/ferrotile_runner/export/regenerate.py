@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from ferrotile_runner.export.existing import ExportError, adapt
 from ferrotile_runner.export.files import Replace, UnsafePath, checked, delete, digest, look, write
+from ferrotile_runner.export.lock import Locked, locked
 from ferrotile_runner.export.outcome import Action, FileOutcome, Outcome
 from ferrotile_runner.export.planning import Generated, Step, plan
 from ferrotile_runner.export.record import HOME, Entry, Record, announce, did, interrupted, load, save, sweep
@@ -32,12 +34,30 @@ def regenerate(
     would be done. `undecided`: files and folders that stay as they are where `files` lacks them. `sources`: what
     `files` were made of (`sources.node`); without `drop` nothing may be missing that was named before.
 
-    Raises `ExportError`, `RecordError`, and `OSError` where the disk refuses."""
+    Raises `ExportError`, also while another process exports into `folder`, `RecordError`, and `OSError` where the disk
+    refuses."""
     for path in files:
         if checked(path).split("/")[0] == HOME:
             raise UnsafePath(f"{path!r} is in ferrotile's own folder")
     if folder.exists() and not folder.is_dir():
         raise ExportError(f"{folder} is no folder")
+    try:
+        with contextlib.nullcontext() if check else locked(folder):
+            return _regenerate(folder, files, check, module, undecided, sources, drop, replace_file)
+    except Locked:
+        raise ExportError(f"another export writes into {folder}; export again when it is done") from None
+
+
+def _regenerate(
+    folder: Path,
+    files: Mapping[str, str | bytes],
+    check: bool,
+    module: str,
+    undecided: Sequence[str],
+    sources: Sequence[str],
+    drop: bool,
+    replace_file: Replace,
+) -> Outcome:
     record = load(folder)
     missing = [] if drop else forgotten(folder, record.sources, sources)
     if missing:

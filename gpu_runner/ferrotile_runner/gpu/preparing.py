@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from ferrotile.program.dtypes import DType, Kind
+from ferrotile.program.dtypes import BY_NAME, DType, Kind
 from ferrotile.signatures.model import ArrayArgument, ScalarArgument, Signature
 from ferrotile.translation import Entry as RustEntry
 from msgspec import Struct, field
@@ -26,10 +26,11 @@ from ferrotile_runner.fillings import numpy_dtype
 from ferrotile_runner.fitting import Fitter
 from ferrotile_runner.gpu.large_launch import large_case
 from ferrotile_runner.gpu.launch_checks import failed_checks
+from ferrotile_runner.gpu.reference import NoReference, double_case, in_double
 from ferrotile_runner.host import LaunchCheck
 from ferrotile_runner.inputs import Case, cases, describe
 from ferrotile_runner.launch_facts import facts_of
-from ferrotile_runner.launch_grid import Grid, merged, rust_grid
+from ferrotile_runner.launch_grid import Grid, merged, own_grid, rust_grid
 from ferrotile_runner.launch_words import words_of
 from ferrotile_runner.parameter_words import ParameterWord, Role, python_words, rust_words
 from ferrotile_runner.tileir.interpreter import (
@@ -116,7 +117,7 @@ def prepare(both: Both, seconds: float, seed: int, folder: Path, wanted: Launche
         if wanted is not Launches.LARGE:
             _add(both, case, first, seconds, folder, found)
     if wanted is not Launches.SMALL and whole is not None:
-        large = large_case(whole, both.signature, facts, grids)
+        large = large_case(whole, both.signature, facts, grids, both.original)
         if large is not None:
             _add_large(both, large, seed, found)
     return found
@@ -151,6 +152,8 @@ def _add(both: Both, case: Case, first: RunResult, seconds: float, folder: Path,
     written = written_names(both.original, both.signature)
     depth = _depth(both, case)
     stored = _stored(both, case)
+    inexact = depth is not None or inexact_depth(both.original, case) is not None
+    exact = _in_double(both, case, seconds) if inexact else "every operation has one exact meaning"
     arrays: list[BundleArray] = []
     for argument in both.signature.arguments:
         if not isinstance(argument, ArrayArgument):
@@ -164,10 +167,26 @@ def _add(both: Both, case: Case, first: RunResult, seconds: float, folder: Path,
             array = array._replace(
                 expected=_write(folder, f"{base}.expected", expected), mask=_write(folder, f"{base}.mask", mask)
             )
+            if isinstance(exact, str):
+                array = array._replace(no_reference=exact)
+            elif exact[name].dtype == np.float64 and exact[name].shape == expected.shape:
+                array = array._replace(reference=_write(folder, f"{base}.reference", exact[name]))
         arrays.append(array)
     launch = _launch(both, case, tuple(arrays), depth, False, found)
     if launch is not None:
         found.launches.append(launch)
+
+
+def _in_double(both: Both, case: Case, seconds: float) -> Mapping[str, Array] | str:
+    """What the original makes of the arrays where every float is an f64; else why it cannot be said."""
+    try:
+        wide = double_case(case)
+        words = words_of(python_words(both.signature), wide)
+        return run(in_double(both.original), words, wide.grid, seed=1, seconds=seconds).arrays
+    except NoReference as reason:
+        return str(reason)
+    except (Unsupported, UndefinedBehaviour, OutOfTime) as error:
+        return f"the interpreter cannot run it in f64: {error}"
 
 
 def _add_large(both: Both, case: Case, seed: int, found: Prepared) -> None:
@@ -225,7 +244,7 @@ def _launch(
 ) -> BundleLaunch | None:
     """None, and a reason in `found`, for what cannot be launched."""
     shapes = {name: array.shape for name, array in case.arrays.items()}
-    grid = rust_grid(both.rust.parameters, shapes, case.grid)
+    grid = rust_grid(both.rust.parameters, shapes, own_grid(both.rust, case.sizes, case.grid))
     if 0 in (*case.grid, *grid):
         found.left_out.append(f"{describe(case)}: no blocks")
         return None
@@ -259,6 +278,8 @@ def inexact_depth(entry: Entry, case: Case) -> int | None:
 def _word(word: ParameterWord, case: Case, dtypes: Mapping[str, DType], tiles: Mapping[str, tuple[int, ...]]) -> str:
     if word.role is Role.SCALAR:
         return "=" + scalar_bytes(case.scalars[word.argument], dtypes[word.argument]).hex()
+    if word.role is Role.NUMBER:
+        return "=" + scalar_bytes(word.number, BY_NAME[word.dtype]).hex()
     array = case.arrays[word.argument]
     match word.role:
         case Role.POINTER:
@@ -273,7 +294,7 @@ def _word(word: ParameterWord, case: Case, dtypes: Mapping[str, DType], tiles: M
             tile = [t if t > 0 else n for t, n in zip(told, whole, strict=True)]
             strides = [math.prod(tile[axis + 1 :]) for axis in range(word.rank)]
             number = (*tile, *strides)[word.axis]
-    return "=" + struct.pack("<i", number).hex()
+    return "=" + (scalar_bytes(number, BY_NAME[word.dtype]) if word.dtype else struct.pack("<i", number)).hex()
 
 
 def scalar_bytes(value: int | float | bool, dtype: DType) -> bytes:

@@ -4,7 +4,7 @@ target."""
 from __future__ import annotations
 
 from ferrotile_runner.host import HostError
-from ferrotile_runner.rungs.subject import RungFailure, Subject, ToolMissing
+from ferrotile_runner.rungs.subject import Subject, ToolMissing
 from ferrotile_runner.session import INSTALL, Session
 
 
@@ -16,7 +16,7 @@ def assembled(session: Session, subject: Subject) -> str:
     try:
         cubin = session.host().assemble(compiled.bytecode, compiled.target, cancel=subject.cancel)
     except HostError as error:
-        raise RungFailure("FT503", error.message, subject.rust_span(error.line)) from error
+        raise subject.rust_failure("FT503", error.message, error.line, error.column) from error
     counts = compiled.check_counts
     checks = f"bounds checks: {counts.discharged} proved, {counts.hoisted} at launch, {counts.in_place} kept"
     why = f" ({subject.target} has no `{compiled.needs}`)" if compiled.needs else ""

@@ -14,8 +14,10 @@ from ferrotile.signatures.model import (
     Signature,
 )
 from ferrotile.translation import Entry as RustEntry
+from ferrotile.translation import Origin
 from msgspec.structs import replace
 
+from ferrotile_runner.candidate_words import in_python_order
 from ferrotile_runner.launch_grid import grid_owner
 from ferrotile_runner.report import signature_text
 from ferrotile_runner.rungs.explanation import detail, explain
@@ -30,6 +32,7 @@ from ferrotile_runner.tileir.hypotheses import (
     Scalar,
     parse,
 )
+from ferrotile_runner.tileir.model import Entry
 
 ARRAYS = "arrays do not overlap, their extents and strides have 32 bits, no stride is negative, the last one is 1"
 """What both compilers are told of every array."""
@@ -41,17 +44,30 @@ def proved(session: Session, subject: Subject) -> str:
     signature, rust = subject.kernel.signature, subject.kernel.entry
     if signature is None or rust is None:
         raise RungSkipped("not translated")
+    if rust.other_blocks:
+        raise RungSkipped(f"block by block nothing can be compared: {rust.other_blocks}")
     with ThreadPoolExecutor(1) as other:  # the two compilers are two processes
         made = other.submit(session.rust_code, subject)
         original = session.python_code(subject)
     translation = made.result()
-    facts, unread = hypotheses_of(signature, rust)
-    facts = replace(facts, positive_extents=True, no_overflow=True)
     words = parameter_map(signature, rust)
-    proof = prove(original.entry, translation.entry, words, facts)
+    foreign = subject.kernel.origin is not Origin.RULES
+
+    def ordered(entry: Entry) -> Entry:
+        return in_python_order(entry, rust, signature, original.entry) if foreign else entry
+
+    python, made_by_rust = original.entry, ordered(translation.entry)
+    maps = rust.block_maps or ((),)
+    for blocks in maps:  # the last one is the one to explain
+        known = replace(rust, hypotheses=(*rust.hypotheses, *blocks))
+        facts, unread = hypotheses_of(signature, known)
+        facts = replace(facts, positive_extents=True, no_overflow=True)
+        proof = prove(python, made_by_rust, words, facts)
+        if proof.equal:
+            break
     if not proof.equal:
         # Places cost reading time, so they are asked for only where there is something to show.
-        proof = prove(session.located(original), session.located(translation), words, facts)
+        proof = prove(session.located(original), ordered(session.located(translation)), words, facts)
     if proof.difference is not None:
         without = f"\nfacts that the prover cannot read: {'; '.join(unread)}" if unread else ""
         difference, span = explain(subject, proof.difference)
@@ -113,6 +129,7 @@ def unit_axes(signature: Signature, rust: RustEntry) -> tuple[str, ...]:
         if isinstance(a, ArrayArgument)
     }
     owner = grid_owner(rust.parameters)
+    grid = signature.grid if rust.grid is None else rust.grid
     if owner is not None:
         own = extents.get(owner.name, ())
         merged = len(own) - len(owner.tile)
@@ -122,9 +139,9 @@ def unit_axes(signature: Signature, rust: RustEntry) -> tuple[str, ...]:
             return ()
         many = [d for d in range(len(own)) if not _one_tile(own[d], owner.tile[d], rust.hypotheses)]
         return tuple(axis for d, axis in enumerate("xyz") if d not in many)
-    if signature.grid is None:
+    if grid is None:
         return ()
-    several = [d for d, factors in enumerate(signature.grid) if not all(_one_block(f) for f in factors)]
+    several = [d for d, factors in enumerate(grid) if not all(_one_block(f) for f in factors)]
     return tuple(axis for d, axis in enumerate("xyz") if d not in several)
 
 

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ferrotile.syntax.span import Span
+from ferrotile.translation import Origin
+from msgspec.structs import replace
 
 from ferrotile_runner.input_error import InputError
 from ferrotile_runner.input_factory import factory_of, make_inputs
+from ferrotile_runner.parameter_words import python_words, rust_words
 from ferrotile_runner.process import Ending, ProcessError
 from ferrotile_runner.report import Difference
 from ferrotile_runner.rungs.explanation import explain
@@ -18,6 +21,7 @@ from ferrotile_runner.rungs.subject import BadInputs, RungFailure, RungSkipped, 
 from ferrotile_runner.session import Code, Session
 from ferrotile_runner.simulation import Verdict
 from ferrotile_runner.simulator import Noticed
+from ferrotile_runner.stores import stores_to
 from ferrotile_runner.tileir.model import Entry, Operation, walk
 from ferrotile_runner.tileir.refinement import Difference as TermDifference
 from ferrotile_runner.tileir.refinement import Side
@@ -82,6 +86,27 @@ def _in_the_rust(
     return subject.kernel.name_span, None
 
 
+def _at_the_stores(
+    session: Session, subject: Subject, original: Code, translation: Code, difference: Difference
+) -> tuple[Difference, Span]:
+    """The same difference where each side writes the array, if it does so at one place."""
+    signature, rust = subject.kernel.signature, subject.kernel.entry
+    assert signature is not None and rust is not None
+    array = difference.expected.partition("[")[0]
+    sides: list[Side | None] = []
+    for code, words in ((original, python_words(signature)), (translation, rust_words(rust))):
+        stores = stores_to(session.located(code), words, array)
+        places = {one.location.entry.line for one in stores if one.location is not None}
+        sides.append(Side("", stores[0].location, stores[0].name) if len(places) == 1 else None)
+    found, span = explain(subject, TermDifference("", difference.words, sides[0], sides[1]))
+    return replace(difference, python=found.python, rust=found.rust), span
+
+
+def _lines_of(difference: Difference) -> list[str]:
+    sides = (("Python", difference.python), ("Rust", difference.rust))
+    return [f"{side} line {place.line}: `{place.text}`" for side, place in sides if place is not None]
+
+
 def _on(session: Session, subject: Subject, inputs: Sequence[Path]) -> str:
     signature, rust = subject.kernel.signature, subject.kernel.entry
     if signature is None or rust is None:
@@ -107,6 +132,9 @@ def _on(session: Session, subject: Subject, inputs: Sequence[Path]) -> str:
             span, difference = _in_the_rust(session, subject, translation, shown)
             if difference is None and any(found.values):
                 difference = Difference(None, None, found.text, *found.values)
+                if subject.kernel.origin is not Origin.RULES:  # no source map leads from one text to the other
+                    difference, span = _at_the_stores(session, subject, original, translation, difference)
+                    text = "\n".join((text, *_lines_of(difference)))
             raise RungFailure("FT505", text, span, difference)
         case Verdict.UNDECIDED:
             raise RungSkipped(text)

@@ -13,12 +13,12 @@ from ferrotile.signatures.model import ArrayArgument, ConstantArgument, Source
 from ferrotile.syntax.document import Document
 from ferrotile.syntax.module import FunctionSource, Module, parse_module
 from ferrotile.syntax.span import Span
-from ferrotile.translation import KernelTranslation
+from ferrotile.translation import KernelTranslation, Origin
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ferrotile_runner.process import Ending, ProcessError
-from ferrotile_runner.report import Difference, RungResult, RungStatus
+from ferrotile_runner.report import Difference, Place, RungResult, RungStatus
 
 
 class Subject(Struct, frozen=True):
@@ -36,6 +36,17 @@ class Subject(Struct, frozen=True):
         known."""
         found = None if line is None else self.kernel.source_map.python_span(line - 1)
         return found if found is not None else self.kernel.name_span
+
+    def rust_failure(self, code: str, message: str, line: int | None, column: int | None) -> RungFailure:
+        """What a compiler says of the Rust (`line` from 1, `column` from 0), at the Python that made the line. Where
+        the Rust is not ferrotile's, no Python made it: the failure shows the place in the Rust instead."""
+        span = self.rust_span(line)
+        if self.kernel.origin is Origin.RULES or self.kernel.rust is None or line is None:
+            return RungFailure(code, message, span)
+        text = self.kernel.rust.split("\n")[line - 1 : line]
+        place = Place(line, (column or 0) + 1, text[0].strip() if text else "")
+        said = f"{message}\nRust line {line}: `{place.text}`"
+        return RungFailure(code, said, span, Difference(None, place, message))
 
 
 def subject_of(

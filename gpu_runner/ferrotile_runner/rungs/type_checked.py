@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrotile_runner.rungs.subject import RungFailure, RungSkipped, Subject
+from ferrotile_runner.rungs.subject import RungSkipped, Subject
 from ferrotile_runner.session import Session
 
 
@@ -15,5 +15,5 @@ def type_checked(session: Session, subject: Subject) -> str:
         first = errors[0]
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         code = f"{first.code}: " if first.code else ""
-        raise RungFailure("FT501", f"{code}{first.message}{more}", subject.rust_span(first.line))
+        raise subject.rust_failure("FT501", f"{code}{first.message}{more}", first.line, first.column - 1)
     return ""

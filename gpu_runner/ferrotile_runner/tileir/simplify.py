@@ -323,6 +323,8 @@ class Rewriter(Struct):
             return a if known else b
         if a is b:
             return a
+        if element != "i1":  # first of all, so that what follows sees the arm that the condition is about
+            c, a, b = branch_facts.oriented(self, c, a, b)
         a = branch_facts.under(self, a, c)
         if a.op == "select" and a.args[0] is c:
             a = a.args[1]

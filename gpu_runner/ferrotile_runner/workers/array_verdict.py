@@ -18,7 +18,8 @@ TERMS = 4096
 class ArrayVerdict(NamedTuple):
     """How two arrays compare. `bit_equal`: the same bits, any NaN being equal to any NaN. `differing` elements are not
     within `bound`; `worst` is the place of the worst of them, else of those that are not bit-equal; `error` and `bound`
-    are absolute. Elements that the original leaves open are not compared."""
+    are absolute. `reference`: what the original makes there in f64, or why that is not known. Elements that the
+    original leaves open are not compared."""
 
     equal: bool
     bit_equal: bool
@@ -29,12 +30,15 @@ class ArrayVerdict(NamedTuple):
     translation: str = ""
     error: float = 0.0
     bound: float = 0.0
+    reference: str = ""
 
     def __str__(self) -> str:
         if self.bit_equal:
             return "bit-equal"
         place = ", ".join(map(str, self.worst))
         between = f"{self.original} and {self.translation}"
+        if self.reference:
+            between += f"; in f64: {self.reference}"
         if self.equal:
             return f"equal within rounding, worst [{place}]: {between} (error {self.error:.3g} of {self.bound:.3g})"
         return f"{self.differing} of {self.compared} elements differ, [{place}]: {between}"

@@ -28,8 +28,9 @@ class BundleArray(NamedTuple):
     """An array of a launch. `shape` has the extents of its storage, which is contiguous; `dtype` is a cuTile Rust name,
     `bytes` the size of an element. `data`: a file with what it holds before the launch; without one it is filled at
     random from `seed` (integers below `below`), or, where `blank`, with a pattern that is NaN. `expected` and `mask`:
-    what the interpreter makes of it, and which elements the original determines (`array_verdict`). `written`: whether
-    the kernel may write it; `summed`: whether atomics add to it, in any order."""
+    what the interpreter makes of it, and which elements the original determines (`array_verdict`); `reference`: what it
+    would hold if every float were an f64, `no_reference` why that is not known. `written`: whether the kernel may write
+    it; `summed`: whether atomics add to it, in any order."""
 
     name: str
     dtype: str
@@ -43,6 +44,8 @@ class BundleArray(NamedTuple):
     expected: str | None = None
     mask: str | None = None
     summed: bool = False
+    reference: str | None = None
+    no_reference: str = ""
 
 
 class BundleSide(NamedTuple):
@@ -146,6 +149,8 @@ def _array(value: object) -> BundleArray:
         _optional(one["expected"]),
         _optional(one["mask"]),
         bool(one["summed"]),
+        _optional(one.get("reference")),
+        read.text(one.get("no_reference", "")),
     )
 
 

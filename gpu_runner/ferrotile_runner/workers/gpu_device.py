@@ -111,16 +111,20 @@ class Device:
 
     def upload(self, memory: Memory, data: Bytes) -> None:
         """The data, and fresh guard zones around it."""
-        guard = np.full(GUARD_BYTES, GUARD_BYTE, np.uint8)
-        whole = np.concatenate([guard, data, guard])
-        check(driver.cuMemcpyHtoD(memory.base, whole.ctypes.data, whole.nbytes))
+        check(driver.cuMemsetD8(memory.base, GUARD_BYTE, GUARD_BYTES))
+        check(driver.cuMemsetD8(memory.address + memory.size, GUARD_BYTE, GUARD_BYTES))
+        if memory.size:
+            data = np.ascontiguousarray(data)
+            check(driver.cuMemcpyHtoD(memory.address, data.ctypes.data, data.nbytes))
 
     def download(self, memory: Memory) -> tuple[Bytes, bool]:
         """The data, and whether both guard zones are untouched."""
-        whole = np.empty(memory.size + 2 * GUARD_BYTES, np.uint8)
-        check(driver.cuMemcpyDtoH(whole.ctypes.data, memory.base, whole.nbytes))
-        guards = np.concatenate([whole[:GUARD_BYTES], whole[-GUARD_BYTES:]])
-        return whole[GUARD_BYTES:-GUARD_BYTES].copy(), bool((guards == GUARD_BYTE).all())
+        data, guards = np.empty(memory.size, np.uint8), np.empty((2, GUARD_BYTES), np.uint8)
+        if memory.size:
+            check(driver.cuMemcpyDtoH(data.ctypes.data, memory.address, data.nbytes))
+        for guard, address in zip(guards, (memory.base, memory.address + memory.size), strict=True):
+            check(driver.cuMemcpyDtoH(guard.ctypes.data, address, GUARD_BYTES))
+        return data, bool((guards == GUARD_BYTE).all())
 
     def synchronize(self) -> None:
         check(driver.cuStreamSynchronize(self.stream))

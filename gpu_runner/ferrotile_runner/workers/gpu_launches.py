@@ -97,7 +97,7 @@ def run_once(device: Device, kernel: Kernel, loaded: Mapping[str, Loaded]) -> Ou
             touched.append(f"around {name}")
         if one.array.written:
             results[name] = data
-        elif data.tobytes() != one.before.tobytes():
+        elif not np.array_equal(data, one.before):
             touched.append(name)
     return Outcome(results, tuple(touched))
 
@@ -142,10 +142,13 @@ class Launch:
         self._kernels: dict[str, Kernel] = {}
         self._outcomes: dict[str, Outcome] = {}
 
+    def kernel(self, side: BundleSide) -> Kernel:
+        """A kernel on the arrays of the launch, loaded."""
+        return kernel_of(self._device, side, self._loaded, self._archive)
+
     def run(self, side: str) -> tuple[str, ...]:
         """Launches one side. Gives what it touched that is not its own: arrays that it only reads, guard zones."""
-        kernel = kernel_of(self._device, self._launch.side(side), self._loaded, self._archive)
-        self._kernels[side] = kernel
+        kernel = self._kernels[side] = self.kernel(self._launch.side(side))
         self._outcomes[side] = run_once(self._device, kernel, self._loaded)
         return self._outcomes[side].touched
 
@@ -159,15 +162,26 @@ class Launch:
             array = self._loaded[name].array
             found, mask = _elements(data, array), self._mask(array)
             other = _elements(translation[name], array)
-            arrays[name] = verdict_json(compare_bits(found, other, array.dtype, self._launch.depth, mask))
+            verdict = compare_bits(found, other, array.dtype, self._launch.depth, mask)
+            arrays[name] = verdict_json(self._explained(verdict, array))
             if array.expected is not None:
                 expected = _elements(np.frombuffer(self._archive.read(array.expected), np.uint8), array)
                 verdict = compare_bits(expected, found, array.dtype, self._launch.interpreted, mask)
-                interpreter[name] = verdict_json(verdict)
+                interpreter[name] = verdict_json(self._explained(verdict, array))
             if keep is not None:
                 keep.mkdir(parents=True, exist_ok=True)
                 np.save(keep / f"{name}.npy", found)
         return {"arrays": arrays, "interpreter": interpreter}
+
+    def _explained(self, verdict: ArrayVerdict, array: BundleArray) -> ArrayVerdict:
+        """With the value in f64 at the worst place, or why there is none."""
+        if verdict.bit_equal:
+            return verdict
+        if array.reference is None:
+            why = array.no_reference or ("not interpreted at this size" if array.expected is None else "")
+            return verdict._replace(reference=f"not known, {why}" if why else "")
+        exact = np.frombuffer(self._archive.read(array.reference), np.float64).reshape(array.shape)
+        return verdict._replace(reference=f"{exact[verdict.worst]:.17g}")
 
     def _mask(self, array: BundleArray) -> Bits | None:
         if array.mask is None:

@@ -6,6 +6,8 @@
 mod assemble;
 mod checks;
 mod compile;
+mod entries;
+mod policy;
 mod rpc;
 mod source;
 
@@ -24,6 +26,7 @@ fn dispatch(method: &str, params: &Value) -> Result<Value, rpc::Failure> {
     match method {
         "version" => Ok(version()),
         "compile" => compile::compile(params),
+        "entries" => entries::entries(params),
         "assemble" => assemble::assemble(params),
         other => Err(rpc::Failure::method_not_found(other)),
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ferrotile_server.drafting.prices import Prices
 from ferrotile_server.verdicts import RUNGS
 
 VERSION = "0.1.0"
@@ -33,15 +34,31 @@ class Arguments(Struct, frozen=True):
     jobs: int = 0
     seconds: float = 0.0
     fresh: bool = False
+    refused: bool = False
     inputs: str | None = None
     seed: int = 0
     trust: bool = False
+    trusted: tuple[str, ...] = ()
     verbose: bool = False
     check: bool = False
     module: str = "kernels"
     drop: bool = False
     record: bool = False
+    python: bool | None = None
     write: bool = False
+    model: str = ""
+    base_url: str = ""
+    tries: int = 5
+    most_tokens: int = 200_000
+    prices: Prices | None = None
+    log: str | None = None
+    replay: str | None = None
+    write_unverified: bool = False
+    include_drafts: bool = False
+    rust: str = ""
+    mapping: tuple[tuple[str, str], ...] = ()
+    assume: tuple[str, ...] = ()
+    grid: str = ""
 
 
 def _rungs(text: str) -> tuple[str, ...]:
@@ -78,6 +95,27 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not at least 1")
     return number
+
+
+def _prices(text: str) -> Prices:
+    """`3,15`: of a million tokens of prompts, and of answers."""
+    prompt, _, answer = text.partition(",")
+    try:
+        return Prices(float(prompt), float(answer))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not two prices, as 3,15") from None
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """`x=src`: what of the Python it is, and the name in the Rust."""
+    python, equals, rust = text.rpartition("=")
+    if not equals or not python.strip() or not rust.strip():
+        raise argparse.ArgumentTypeError(f"'{text}' is not PYTHON=RUST, as x=src or x.shape[0]=n")
+    return python.strip(), rust.strip()
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(map(_pair, filter(None, (part.strip() for part in text.split(",")))))
 
 
 def _natural(text: str) -> int:
@@ -126,6 +164,28 @@ def build_parser() -> argparse.ArgumentParser:
     verify.add_argument("paths", nargs="+", metavar="PATH[::KERNEL]")
     verify.add_argument("--rungs", type=_rungs, default=(), metavar="RUNG,...", help="only these rungs")
     verify.add_argument("--format", choices=("text", "json"), default="text")
+    verify.add_argument(
+        "--rust", default="", metavar="FILE.rs[::ENTRY]", help="verify this Rust instead of ferrotile's: one kernel"
+    )
+    verify.add_argument(
+        "--map",
+        dest="mapping",
+        type=_pairs,
+        action="extend",
+        default=[],
+        metavar="PYTHON=RUST,...",
+        help="with --rust: what a parameter is, where its name does not say it: x=src, x.shape[0]=n, 128=TILE",
+    )
+    verify.add_argument(
+        "--grid", default="", metavar="GRID", help="with --rust: its launch's, if not the Python's: 'M/64, H, B'"
+    )
+    verify.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="FACT",
+        help="with --rust: verify for launches of which this holds, as 'N = 1000' or 'cdiv(N, 1024) = 1'",
+    )
     _input_options(verify)
     _translation_options(verify)
 
@@ -173,7 +233,15 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="record inputs and outputs for the crate's GPU tests (compiles and simulates the originals)",
     )
+    export.add_argument(
+        "--python",
+        action=argparse.BooleanOptionalAction,
+        help="with a package for Python, for tensors of torch, cupy, ... (default: as it was exported last)",
+    )
     export.add_argument("--check", action="store_true", help="write nothing; exit code 1 where the Rust is out of date")
+    export.add_argument(
+        "--include-drafts", action="store_true", help="export also beside drafts by a model that are not verified"
+    )
     export.add_argument("--drop", action="store_true", help="take out the Rust of what is not named any more")
     export.add_argument(
         "--module", type=_module, default="kernels", metavar="NAME", help="in a crate of your own (default: kernels)"
@@ -197,14 +265,51 @@ def build_parser() -> argparse.ArgumentParser:
     coverage.add_argument(
         "--seconds", type=_positive, default=120.0, metavar="S", help="the most for a kernel on a rung (default 120)"
     )
+    coverage.add_argument(
+        "--refused", action="store_true", help="name every kernel that the rules refuse, by reason; nothing else"
+    )
     coverage.add_argument("--fresh", action="store_true", help="use nothing that earlier runs found out")
     _translation_options(coverage, ("proved", "never", "both"))
+
+    draft = commands.add_parser("draft", help="a model proposes Rust where rules refuse; the ladder decides")
+    draft.add_argument("paths", nargs=1, metavar="FILE::KERNEL")
+    draft.add_argument("--model", default="", metavar="M", help="the model's name at the endpoint (FERROTILE_MODEL)")
+    draft.add_argument(
+        "--base-url",
+        default="",
+        metavar="URL",
+        help="an OpenAI-compatible endpoint, https://HOST/v1 (FERROTILE_BASE_URL); its key: FERROTILE_API_KEY",
+    )
+    draft.add_argument("--tries", type=_count, default=5, metavar="N", help="candidates at most (default 5)")
+    draft.add_argument("--seconds", type=_positive, default=600.0, metavar="S", help="time at most (default 600)")
+    draft.add_argument(
+        "--max-tokens",
+        dest="most_tokens",
+        type=_count,
+        default=200_000,
+        metavar="T",
+        help="of prompts and answers together (default 200000)",
+    )
+    draft.add_argument("--prices", type=_prices, metavar="IN,OUT", help="of a million tokens each, to show the cost")
+    draft.add_argument("-o", "--output", metavar="OUT.rs", help="write the verified draft here (default: stdout)")
+    draft.add_argument("--force", action="store_true", help="overwrite what is no unedited draft")
+    draft.add_argument("--log", metavar="LOG.jsonl", help="write every prompt, answer and verdict to this new file")
+    draft.add_argument("--replay", metavar="LOG.jsonl", help="take the answers from a log: no endpoint is needed")
+    draft.add_argument(
+        "--write-unverified", action="store_true", help="with -o: write the best draft, marked, if none is verified"
+    )
+    _translation_options(draft)
 
     explain = commands.add_parser("explain", help="what a diagnostic means and what to do")
     explain.add_argument("paths", nargs="*", metavar="FT###", help="a code; without one, all codes")
 
     commands.add_parser("setup", help="build what the rungs need: ferrotile-host")
     commands.add_parser("doctor", help="what is there and what is missing")
+    mcp = commands.add_parser("mcp", help="serve agents over the Model Context Protocol, on stdin and stdout")
+    mcp.add_argument("paths", nargs="*", metavar="FOLDER", help="may be read (default: the client's folders)")
+    mcp.add_argument(
+        "--trust", dest="trusted", action="append", default=[], metavar="FOLDER", help="its kernels may be run, unasked"
+    )
     server = commands.add_parser("server", help="the language server, on stdin and stdout")
     server.add_argument("--stdio", action="store_true", help="accepted, since editors pass it")
     server.add_argument("--clientProcessId", metavar="PID", help="accepted; `initialize` says it too")
@@ -221,12 +326,15 @@ def parse(argv: Sequence[str] | None) -> Arguments:
     for accepted in ("stdio", "clientProcessId"):
         parsed.pop(accepted, None)
     parsed["paths"] = tuple(parsed.get("paths", ()))
+    for listed in ("mapping", "assume"):
+        parsed[listed] = tuple(parsed.get(listed, ()))
+    parsed["trusted"] = tuple(parsed.get("trusted", ()))
     if parsed["command"] in _OF_PROJECTS:
         parsed = _of_project(parsed["paths"][0]) | parsed
     return Arguments(**parsed)
 
 
-_OF_PROJECTS = frozenset({"check", "translate", "verify", "run", "bundle", "tune", "export"})
+_OF_PROJECTS = frozenset({"check", "translate", "verify", "run", "bundle", "tune", "export", "draft"})
 """Commands that a project has a say in: not the measure, which is to be the same everywhere."""
 
 

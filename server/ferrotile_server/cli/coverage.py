@@ -20,7 +20,8 @@ from ferrotile_runner.toolchain import locate
 from msgspec.structs import replace
 
 from ferrotile_server.cli.arguments import VERSION, Arguments
-from ferrotile_server.cli.coverage_text import markdown, print_text
+from ferrotile_server.cli.coverage_refused import HEAD, headline, refused_kernels, refused_rows
+from ferrotile_server.cli.coverage_text import markdown, print_refused, print_text, refused_markdown
 from ferrotile_server.cli.output import console
 from ferrotile_server.cli.paths import PathError, read_sources, split_node
 
@@ -60,6 +61,15 @@ def _never(texts: Sequence[Text], settings: Settings) -> Unsafe:
     return unsafe_of(_measured(texts, replace(settings, options=options, rungs=())).rows)
 
 
+def _print_refused(rows: Sequence[KernelRow], arguments: Arguments) -> None:
+    refused = refused_kernels(rows)
+    head = headline(rows, refused, arguments.paths, VERSION)
+    if arguments.format == "markdown":
+        print(refused_markdown(head, refused_rows(refused), HEAD))
+    else:
+        print_refused(head, refused_rows(refused), HEAD)
+
+
 def exit_code(rows: Sequence[KernelRow], rungs: Sequence[str]) -> int:
     """2 where this machine lacks what a rung needs, 1 where a kernel did not reach a rung, else 0."""
     asked = {Rung.TRANSLATED.value, *rungs}
@@ -92,6 +102,8 @@ def run(arguments: Arguments) -> int:
     problems = [*((name, message) for name, message in measured.problems), *((str(e), "") for e in unreadable)]
     summary = summarise(measured.rows, above, len(texts))
     match arguments.format:
+        case "text" | "markdown" if arguments.refused:
+            _print_refused(measured.rows, arguments)
         case "json":
             chosen = {"target": options.target, "unsafe": arguments.unsafe, "checks": options.checks}
             made = to_json(

@@ -123,6 +123,19 @@ def print_text(rows: Sequence[KernelRow], summary: Summary, never: Unsafe | None
     _table(("kernel", "ms"), [(short(node), f"{ms:.0f}") for node, ms in summary.slowest])
 
 
+def print_refused(head: str, rows: Rows, columns: Sequence[str]) -> None:
+    """Every refused kernel on standard output."""
+    print(stdout_style().bold(head))
+    if rows:
+        print()
+        _table(columns, rows)
+
+
+def refused_markdown(head: str, rows: Rows, columns: Sequence[str]) -> str:
+    """The same as Markdown."""
+    return f"{head}." + (f"\n\n{_pipes(columns, rows)}" if rows else "")
+
+
 def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for position, column in enumerate(head):

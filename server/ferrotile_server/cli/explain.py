@@ -5,20 +5,17 @@ from __future__ import annotations
 from ferrotile.diagnostics.catalogue import CATALOGUE
 
 from ferrotile_server.cli.arguments import Arguments
-from ferrotile_server.cli.data import data_file
 from ferrotile_server.cli.output import stdout_style
 from ferrotile_server.cli.paths import PathError
+from ferrotile_server.packaged import page_text
 
 
 def page(code: str) -> str:
     """The text about one code; raises `PathError` where there is no such code."""
-    entry = CATALOGUE.get(code)
-    if entry is None:
+    found = page_text(code)
+    if found is None:
         raise PathError(f"no diagnostic is called '{code}'; `ferrotile explain` lists them all")
-    file = data_file(entry.page)
-    if file is not None:
-        return file.read_text(encoding="utf-8").rstrip()
-    return f"{entry.code} {entry.severity.value}: {entry.title}\n\n{entry.action}"
+    return found
 
 
 def run(arguments: Arguments) -> int:

@@ -11,9 +11,10 @@ from ferrotile.crate.model import PythonFile, Recording
 from ferrotile.crate.modules import crate_name
 from ferrotile.crate.project import Contents, Crate, contents_of, crate_files
 from ferrotile.diagnostics.model import Severity
+from ferrotile.syntax.module import Module
 from ferrotile.translate import DocumentTranslation
 from ferrotile.translation import Options
-from ferrotile_runner.export.existing import ExportError, module_folder, recorded_modules
+from ferrotile_runner.export.existing import ExportError, has_python, module_folder, recorded_modules
 from ferrotile_runner.export.outcome import UP_TO_DATE, Outcome
 from ferrotile_runner.export.record import RecordError
 from ferrotile_runner.export.regenerate import regenerate
@@ -27,6 +28,7 @@ from ferrotile_server.cli.paths import PathError, read_sources, split_node
 from ferrotile_server.cli.places import render
 from ferrotile_server.cli.progress import Progress
 from ferrotile_server.cli.translating import Translated, application, translate_sources
+from ferrotile_server.drafting.exported import unverified_drafts
 
 
 def known_as(source: Path, folder: Path) -> str:
@@ -58,7 +60,21 @@ def python_file(translated: Translated, folder: Path, sources: str, options: Opt
         tuple(k for k, _ in pairs),
         tuple(p for _, p in pairs),
         options,
+        _others(translated, translation.module, folder),
     )
+
+
+def _others(translated: Translated, module: Module, folder: Path) -> dict[str, tuple[str, str]]:
+    """The files whose functions `module` imports, as `PythonFile.others` has them."""
+    around = translated.around
+    if around is None:
+        return {}
+    found: dict[str, tuple[str, str]] = {}
+    for name in sorted(set(module.origins.values())):
+        document = around.workspace.document(name)
+        if document is not None and name in around.paths:
+            found[name] = known_as(Path(around.paths[name]), folder), document.text
+    return found
 
 
 def make(arguments: Arguments, folder: Path) -> tuple[Crate, Sequence[Translated]]:
@@ -68,15 +84,35 @@ def make(arguments: Arguments, folder: Path) -> tuple[Crate, Sequence[Translated
     for error in unreadable:
         raise PathError(f"{error}; nothing is exported, since the Rust of this file would go")
     translated = translate_sources(core, sources)
+    if not arguments.include_drafts:
+        _refuse_drafts(folder, translated)
     try:
         place, before = module_folder(folder, arguments.module), recorded_modules(folder, arguments.module)
+        python = has_python(folder) if arguments.python is None else arguments.python
     except (ExportError, RecordError) as error:
         raise PathError(str(error)) from None
     files = [f for one in translated if (f := python_file(one, folder, place, core.options)) is not None]
     contents = contents_of(crate_name(folder.absolute().name), files)
     if arguments.record:
-        return crate_files(contents, recorded(contents)), translated
-    return crate_files(contents, recorded=before), translated
+        return crate_files(contents, recorded(contents), python=python), translated
+    return crate_files(contents, recorded=before, python=python), translated
+
+
+def _refuse_drafts(folder: Path, translated: Sequence[Translated]) -> None:
+    """Raises `PathError` where the crate has drafts by a model that are not verified."""
+
+    def digests() -> dict[str, str]:
+        from ferrotile_server.drafting.task import digest_of  # few crates have drafts
+
+        refused = ((one, k) for one in translated for k in one.kernels if k.rust is None)
+        return {f"{one.source.path.name}::{k.name}": digest_of(one.analysis, k) for one, k in refused}
+
+    if found := unverified_drafts(folder, digests):
+        lines = "\n  ".join(found)
+        raise PathError(
+            f"nothing is exported beside what is not verified:\n  {lines}\n"
+            "Take them out, draft them anew, or export with --include-drafts"
+        )
 
 
 def recorded(contents: Contents) -> dict[tuple[str, str], Recording]:

@@ -51,6 +51,14 @@ def check_report(checked: Sequence[Translated]) -> str:
     return _text({**to_json(reports, VERSION), "diagnostics": loose})
 
 
-def verify_report(reports: Sequence[tuple[str, KernelReport]]) -> str:
-    """The report of `ferrotile verify`: file names and what the ladder said."""
-    return _text(to_json([replace(report, file=file) for file, report in reports], VERSION))
+def verify_report(
+    reports: Sequence[tuple[str, KernelReport]], refused: Sequence[tuple[str, int, str]] = ()
+) -> str:
+    """The report of `ferrotile verify`: file names and what the ladder said; `refused`: a Rust file, its line and why
+    it cannot be verified."""
+    made = to_json([replace(report, file=file) for file, report in reports], VERSION)
+    loose: list[Json] = [
+        {"file": file, "code": "FT508", "severity": "error", "line": line, "column": 1, "message": message}
+        for file, line, message in refused
+    ]
+    return _text({**made, "diagnostics": loose})

@@ -49,6 +49,10 @@ def run_command(arguments: Arguments) -> int:
             from ferrotile_server.cli import coverage
 
             return coverage.run(arguments)
+        case "draft":
+            from ferrotile_server.cli import draft
+
+            return draft.run(arguments)
         case "explain":
             from ferrotile_server.cli import explain
 
@@ -65,6 +69,10 @@ def run_command(arguments: Arguments) -> int:
             from ferrotile_server.cli import demo
 
             return demo.run(arguments)
+        case "mcp":
+            from ferrotile_server.cli import mcp
+
+            return mcp.run(arguments)
         case "server":
             from ferrotile_server.cli import server
 

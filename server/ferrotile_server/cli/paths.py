@@ -66,8 +66,9 @@ def _python_files(folder: Path) -> Iterator[Path]:
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith("."))
         for file in sorted(files):
-            if file.endswith(".py"):
-                yield Path(parent, file)
+            path = Path(parent, file)
+            if file.endswith(".py") and path.is_file():  # a pipe would be waited for
+                yield path
 
 
 def _may_hold_kernels(path: Path) -> bool:

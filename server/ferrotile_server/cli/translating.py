@@ -10,7 +10,7 @@ from ferrotile.choices import Choices
 from ferrotile.diagnostics.model import Diagnostic
 from ferrotile.syntax.document import Document
 from ferrotile.translation import KernelTranslation, Options
-from ferrotile_runner.project import Projects, may_hold_kernels
+from ferrotile_runner.project import Projects, Surroundings, may_hold_kernels
 from msgspec import Struct
 
 from ferrotile_server.application import Analysis, Application
@@ -21,11 +21,12 @@ NO_CHOICES = Choices()
 
 
 class Translated(Struct, frozen=True):
-    """A file and its translation; `kernels` are those that the user asked for."""
+    """A file and its translation; `kernels` are those that the user asked for; `around`: its project, if it is read."""
 
     source: Source
     analysis: Analysis
     kernels: tuple[KernelTranslation, ...]
+    around: Surroundings | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,8 +73,8 @@ def _translate(core: Application, source: Source, projects: Projects) -> Transla
     else:
         analysis = core.check_document(document, str(path), around.workspace, around.name)
     if source.kernel is None:
-        return Translated(source, analysis, analysis.translation.kernels)
+        return Translated(source, analysis, analysis.translation.kernels, around)
     kernels = analysis.named(source.kernel)
     if not kernels:
         raise _unknown_kernel(source, analysis.kernel_names)
-    return Translated(source, analysis, kernels)
+    return Translated(source, analysis, kernels, around)

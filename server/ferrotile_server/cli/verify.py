@@ -27,7 +27,7 @@ def verify_sources(sources: Sequence[Source], arguments: Arguments) -> tuple[Row
         Work(one.analysis.document, one.kernels, one.source.name, one.analysis.translation.module)
         for one in translate_sources(core, sources)
     ]
-    inputs = _inputs(arguments, files)
+    inputs = inputs_of(arguments, files)
     rungs = arguments.rungs or DEFAULT_RUNGS
     rows: list[Row] = []
     with Session(locate(), inputs) as session, Progress(sum(len(one.kernels) for one in files)) as progress:
@@ -37,7 +37,7 @@ def verify_sources(sources: Sequence[Source], arguments: Arguments) -> tuple[Row
     return tuple(rows)
 
 
-def _inputs(arguments: Arguments, files: Sequence[Work]) -> InputOptions:
+def inputs_of(arguments: Arguments, files: Sequence[Work]) -> InputOptions:
     """Raises `PathError` for a file of inputs that is not there, or that does not say whose it is."""
     if arguments.inputs is None:
         return InputOptions(arguments.seed, None, arguments.trust)
@@ -50,15 +50,20 @@ def _inputs(arguments: Arguments, files: Sequence[Work]) -> InputOptions:
     return InputOptions(arguments.seed, path.absolute(), arguments.trust)
 
 
-def exit_code(rows: Sequence[Row]) -> int:
-    """2 where this machine lacks what a rung needs or inputs do not fit, else 1 where a rung failed."""
+def missing_tools(rows: Sequence[Row]) -> bool:
+    """Whether this machine lacks what a rung needs, or inputs do not fit, which is said."""
     broken = [result.detail for row in rows for result in row.report.rungs.values() if result.broken]
     unfit = [detail for detail in broken if detail.startswith("inputs: ")]
     if len(unfit) < len(broken):
         print("ferrotile: tools are missing, so rungs were skipped; see `ferrotile doctor`", file=sys.stderr)
     for detail in dict.fromkeys(unfit):
         print(f"ferrotile: {detail}", file=sys.stderr)
-    if broken:
+    return bool(broken)
+
+
+def exit_code(rows: Sequence[Row]) -> int:
+    """2 where this machine lacks what a rung needs or inputs do not fit, else 1 where a rung failed."""
+    if missing_tools(rows):
         return 2
     return 1 if any(row.report.failed for row in rows) else 0
 
@@ -89,6 +94,12 @@ def print_details(rows: Sequence[Row]) -> None:
 
 def run(arguments: Arguments) -> int:
     """Verify and print a table, or JSON."""
+    if arguments.rust:
+        from ferrotile_server.cli import verify_rust
+
+        return verify_rust.run(arguments)
+    if arguments.mapping or arguments.assume or arguments.grid:
+        raise PathError("--map, --grid and --assume are for --rust")
     sources, errors = read_sources(arguments.paths)
     rows = verify_sources(sources, arguments)
     if arguments.format == "json":

@@ -68,6 +68,10 @@ class Context:
         self.server = server
         self.application = application
         self.documents = Documents()
+        self.rust = Documents()
+        """Open Rust files: no feature but `rust_ports` knows them."""
+        self.rust_lenses: Callable[[str], list[types.CodeLens] | None] = lambda _: None
+        """Set by `rust_ports`: the lenses of a Rust file, None for any other."""
         self.client = Client()
         self.settings = Settings()
         self.folder_settings: dict[str, Settings] = {}

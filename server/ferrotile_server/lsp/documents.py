@@ -12,16 +12,9 @@ from ferrotile.syntax.positions import Encoding
 from ferrotile.syntax.span import Span
 from msgspec import Struct
 
+from ferrotile_server.lsp.changes import Change, History
+
 logger = logging.getLogger(__name__)
-
-
-class Change(Struct, frozen=True):
-    """A change of an open document: a replaced range, or the whole text where `start` is None. (line,
-    column) pairs."""
-
-    text: str
-    start: tuple[int, int] | None = None
-    end: tuple[int, int] = (0, 0)
 
 
 class Cell(Struct, frozen=True):
@@ -73,22 +66,26 @@ class Documents:
 
     def __init__(self) -> None:
         self._open: dict[str, OpenDocument] = {}
+        self._histories: dict[str, History] = {}
 
     def open(self, uri: str, version: int, text: str) -> OpenDocument:
         """A document was opened, or opened anew."""
         self._open[uri] = OpenDocument(uri, version, Document(text))
+        self._histories[uri] = History(version)
         return self._open[uri]
 
     def change(self, uri: str, version: int, changes: Sequence[Change], encoding: Encoding) -> OpenDocument | None:
-        """Apply changes in order, each to the result of the one before. None where they are to be ignored."""
-        current = self._open.get(uri)
-        if current is None:
+        """Apply changes in the order of their versions, those of one version each to the result of the one before. None
+        where they are to be ignored."""
+        current, history = self._open.get(uri), self._histories.get(uri)
+        if current is None or history is None:
             logger.warning("a change to a document that is not open was ignored")
             return None
-        if version < current.version:
+        document = history.apply(current.document, version, changes, encoding)
+        if document is None:
             logger.warning("version %d is older than %d and was ignored", version, current.version)
             return None
-        return self.put(OpenDocument(uri, version, changed(current.document, changes, encoding)))
+        return self.put(OpenDocument(uri, max(version, current.version), document))
 
     def put(self, file: OpenDocument) -> OpenDocument:
         """Keep a snapshot in the place of the one before it."""
@@ -98,6 +95,7 @@ class Documents:
     def close(self, uri: str) -> None:
         """A document was closed; one that is not open is none of our business."""
         self._open.pop(uri, None)
+        self._histories.pop(uri, None)
 
     def get(self, uri: str) -> OpenDocument | None:
         """The newest snapshot, None where the document is not open."""
@@ -105,18 +103,6 @@ class Documents:
 
     def __iter__(self) -> Iterator[OpenDocument]:
         return iter(tuple(self._open.values()))
-
-
-def changed(document: Document, changes: Sequence[Change], encoding: Encoding) -> Document:
-    """A text after changes, each of the result of the one before."""
-    for change in changes:
-        if change.start is None:
-            document = Document(change.text)
-            continue
-        start = document.lines.offset(*change.start, encoding)
-        end = document.lines.offset(*change.end, encoding)
-        document = document.edit(min(start, end), max(start, end), change.text)
-    return document
 
 
 def stem_of(uri: str) -> str:

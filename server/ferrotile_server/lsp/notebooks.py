@@ -11,7 +11,8 @@ from ferrotile.syntax.positions import Encoding, LineTable
 from ferrotile.syntax.span import Span
 from msgspec import Struct
 
-from ferrotile_server.lsp.documents import Cell, Change, Documents, OpenDocument, changed
+from ferrotile_server.lsp.changes import Change, changed
+from ferrotile_server.lsp.documents import Cell, Documents, OpenDocument
 
 _LINE_MAGIC = re.compile(r"^(?=[ \t]*[%!?])(?P<indent>[ \t]*)[%!?]", re.MULTILINE)
 _HELP = re.compile(r"^[A-Za-z_](?=[\w.]*\?{1,2}[ \t]*$)", re.MULTILINE)

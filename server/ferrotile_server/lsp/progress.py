@@ -50,20 +50,20 @@ class ProgressTokens:
                 begin = types.WorkDoneProgressBegin(title=title, cancellable=True)
                 server.progress(types.ProgressParams(token, begin))
 
+            def tell(text: str) -> None:
+                if str(token) in self._cancels:  # a cancelled work may go on for a moment
+                    report = types.WorkDoneProgressReport(message=text, cancellable=True)
+                    server.progress(types.ProgressParams(token, report))
+
             def say(text: str) -> None:
                 if shown and not loop.is_closed():
-                    report = types.WorkDoneProgressReport(message=text, cancellable=True)
-                    loop.call_soon_threadsafe(_report, server, types.ProgressParams(token, report))
+                    loop.call_soon_threadsafe(tell, text)
 
             yield say
         finally:
             self._cancels.pop(str(token), None)
             if shown:
                 server.progress(types.ProgressParams(token, types.WorkDoneProgressEnd()))
-
-
-def _report(server: LanguageServer, params: types.ProgressParams) -> None:
-    server.progress(params)
 
 
 async def _create(server: LanguageServer, token: str) -> bool:

@@ -27,6 +27,7 @@ from ferrotile_server.lsp.features import (
     diagnostics_pull,
     diagnostics_workspace,
     document_symbol,
+    draft,
     execute_command,
     export_crate,
     hover,
@@ -38,6 +39,7 @@ from ferrotile_server.lsp.features import (
     preview_request,
     rename,
     run_kernel,
+    rust_ports,
     verify,
     verify_workspace,
     watch_files,
@@ -94,16 +96,18 @@ def build(application: Application | None = None) -> tuple[Server, Context]:
     definitions = definition.register(context, previews)
     verification = verify.register(context)
     run_kernel.register(context, verification)
+    ports = rust_ports.register(context, verification)
     verify_workspace.register(context, verification)
     preview_request.register(context)
     line_map.register(context)
     debug_info.register(context)
-    execute_command.register(context, previews, verification)
+    drafts = draft.register(context, previews, verification)
+    execute_command.register(context, previews, verification, drafts, ports)
     export_crate.register(context)
     workspace_kernels.register(context)
     watch_files.register(context)
     lists = KernelLists(context)
-    lifecycle.register(context, publisher, previews, definitions, lists, partial(watch_files.start, context))
+    lifecycle.register(context, publisher, previews, definitions, lists, ports, partial(watch_files.start, context))
     return server, context
 
 

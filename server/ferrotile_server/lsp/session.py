@@ -31,6 +31,7 @@ class Client(Struct, frozen=True):
     resolves_edits: bool = False
     document_changes: bool = False
     creates_files: bool = False
+    """Whether it shows what it creates, too: Helix 25.01 keeps a new file's text, unsaved, where nobody sees it."""
     progress: bool = False
     shows_documents: bool = False
     text_document_content: bool = False
@@ -41,6 +42,8 @@ class Client(Struct, frozen=True):
     watches_files: bool = False
     icons: bool = False
     lists_kernels: bool = False
+    completes: bool = False
+    """Whether the editor's own language model answers `ferrotile/complete` (`initializationOptions.completes`)."""
     commands: frozenset[str] = frozenset()
     """Commands of the editor's own client that lenses and actions may name
     (`initializationOptions.clientCommands`)."""
@@ -78,6 +81,7 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
     commands = own.get("clientCommands")
     hover = text.hover.content_format if text.hover else None
     operations = edits.resource_operations if edits else None
+    shows = bool(window.show_document and window.show_document.support)
     return Client(
         name=params.client_info.name if params.client_info else "",
         encoding=_encoding(all_.general.position_encodings if all_.general else None),
@@ -101,9 +105,9 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
             action and action.data_support and action.resolve_support and "edit" in action.resolve_support.properties
         ),
         document_changes=bool(edits and (edits.document_changes or operations)),  # Neovim says only the latter
-        creates_files=bool(operations and types.ResourceOperationKind.Create in operations),
+        creates_files=shows and bool(operations and types.ResourceOperationKind.Create in operations),
         progress=bool(window.work_done_progress),
-        shows_documents=bool(window.show_document and window.show_document.support),
+        shows_documents=shows,
         text_document_content=work.text_document_content is not None,
         registers_definition=bool(text.definition and text.definition.dynamic_registration),
         definition_links=bool(text.definition and text.definition.link_support),
@@ -112,6 +116,7 @@ def client_from(params: types.InitializeParams, options: object) -> Client:
         watches_files=bool(work.did_change_watched_files and work.did_change_watched_files.dynamic_registration),
         icons=own.get("icons") is True,
         lists_kernels=own.get("kernels") is True,
+        completes=own.get("completes") is True,
         commands=frozenset(c for c in commands if isinstance(c, str)) if isinstance(commands, list) else frozenset(),
     )
 

@@ -1,10 +1,10 @@
 // Runs an in-editor script in a real VS Code workbench (code-server) inside headless Chromium.
-// Environment: BASE, EXTENSION (its folder), SCRIPT (file with exports.run), FOLDER, WISH (file in which the script asks
+// Environment: BASE, EXTENSIONS (their folders), SCRIPT (file with exports.run), FOLDER, WISH (file in which the script asks
 // for something outside the editor), SHOTS (folder for pictures). The exit status is the one that the host reports.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
-const { BASE, EXTENSION, SCRIPT, FOLDER, SHOTS, WISH } = process.env;
+const { BASE, EXTENSIONS, SCRIPT, FOLDER, SHOTS, WISH } = process.env;
 const CLICK_MS = 30_000;
 const remote = (path) => ({ scheme: "vscode-remote", authority: new URL(BASE).host, path });
 
@@ -23,7 +23,7 @@ await page.route((url) => url.pathname === "/", async (route) => {
   const marker = /(id="vscode-workbench-web-configuration" data-settings=")([^"]*)"/;
   const body = html.replace(marker, (_, head, json) => {
     const config = JSON.parse(json.replaceAll("&quot;", '"').replaceAll("&amp;", "&"));
-    config.developmentOptions = { ...config.developmentOptions, extensions: [remote(EXTENSION)], extensionTestsPath: remote(SCRIPT) };
+    config.developmentOptions = { ...config.developmentOptions, extensions: EXTENSIONS.split(":").map(remote), extensionTestsPath: remote(SCRIPT) };
     return head + JSON.stringify(config).replaceAll("&", "&amp;").replaceAll('"', "&quot;") + '"';
   });
   await route.fulfill({ response, body });
@@ -47,9 +47,9 @@ const wishes = {
     await page.screenshot({ path: `${SHOTS}/${name}.png`, caret: "hide", clip });
   },
   /** Leaves whatever the mouse is over. */
-  async leave() {
+  async leave({ x = 640 }) {
     await page.keyboard.press("Escape");
-    await page.mouse.move(640, 650);
+    await page.mouse.move(x, 650);
   },
   /** What is drawn there: of each element the text, the label for screen readers, and the classes. */
   async look({ selector }) {
@@ -95,6 +95,7 @@ const looking = setInterval(async () => {
     renameSync(`${WISH}.answer.part`, `${WISH}.answer`);
   } catch (error) {
     console.log(`${JSON.stringify(wish)}: ${error}`);
+    await page.screenshot({ path: `${SHOTS}/vscode_stopped.png` });
     finish("a wish failed");
   } finally {
     busy = false;

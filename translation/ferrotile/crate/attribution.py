@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -54,11 +54,23 @@ def attribution(source_text: str) -> Attribution:
     return Attribution(lines, tuple(copyrights), tuple(licences))
 
 
-def notice(sources: Mapping[str, tuple[str, Attribution]]) -> str:
-    """The file `NOTICE`: an entry a Rust file; `sources` has the Python file's path and what it says, by the Rust
-    file's path."""
+def heading(source_text: str, inlined: Sequence[tuple[str, str]]) -> str:
+    """The comments at the head of a Rust file: what its Python file says, then what the files say of which functions
+    are inlined (path and text), where that is something else. Each line ended; empty where nothing is said."""
+    own = attribution(source_text)
+    text = own.rust
+    for path, other in inlined:
+        said = attribution(other)
+        if said.lines and said.lines != own.lines:
+            text += ("//\n" if text else "") + f"// Functions of {path} are inlined:\n//\n{said.rust}"
+    return text
+
+
+def notice(sources: Iterable[tuple[str, str, Attribution]]) -> str:
+    """The file `NOTICE`: an entry for each Rust file and each Python file that it is made from, with their paths and
+    what the Python file says."""
     text = "This crate was made from Python files by ferrotile. Their owners and licences, as the files say:\n"
-    for rust, (python, said) in sources.items():
+    for rust, python, said in sources:
         text += f"\n{rust}, from {python}\n"
         named = [*said.copyrights, *(f"SPDX-License-Identifier: {licence}" for licence in said.licences)]
         rest = [] if named else [line for line in said.lines if line]

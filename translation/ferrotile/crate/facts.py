@@ -57,6 +57,13 @@ class Contiguous(Struct, frozen=True):
     array: str
 
 
+class Copied(Struct, frozen=True):
+    """A parameter is a copy of an array from before the launch."""
+
+    copy: str
+    of: str
+
+
 class Within(Struct, frozen=True):
     """The Python promises that an array's accesses stay inside of it."""
 
@@ -69,7 +76,7 @@ class Unread(Struct, frozen=True):
     text: str
 
 
-Fact = Equal | Multiple | GridIs | Renamed | Rearranged | Contiguous | Within | Unread
+Fact = Equal | Multiple | GridIs | Renamed | Rearranged | Contiguous | Copied | Within | Unread
 
 _ATOM = r"[A-Za-z_]\w*(?:\.shape\[\d+\])?|\d+"
 _COUNT = rf"(?:cdiv\((?:{_ATOM}), *(?:{_ATOM})\)|{_ATOM})"
@@ -106,6 +113,8 @@ def read_fact(text: str) -> Fact:
         return Rearranged()
     if found := re.fullmatch(r"(\w+) is contiguous", text):
         return Contiguous(found[1])
+    if found := re.fullmatch(r"(\w+) is a copy of (\w+) from before the launch", text):
+        return Copied(found[1], found[2])
     if found := re.fullmatch(r"(\w+) is accessed within its bounds", text):
         return Within(found[1])
     if found := re.fullmatch(rf"({_ATOM}) % ({_ATOM}) = 0", text):

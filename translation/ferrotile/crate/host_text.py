@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ferrotile.crate.host import Bind, Check, Host, Let, scalar_arguments
+from ferrotile.crate.host_model import Bind, Check, Host, Let, scalar_arguments
 from ferrotile.crate.names import Names
 from ferrotile.crate.plan import Generic, Planned
-from ferrotile.crate.writing import bracketed, call_parts, docs, header, put, struct_value
+from ferrotile.crate.writing import bracketed, call_parts, docs, header, put, struct_value, unsafe_call
 from ferrotile.program.dtypes import DType
-from ferrotile.rust.layout import CALL_WIDTH, WIDTH
+from ferrotile.rust.layout import CALL_WIDTH
 from ferrotile.rust.targets.cutile_0_5 import OPT_LEVEL
 from ferrotile.signatures.model import ArrayArgument
 
@@ -41,6 +41,7 @@ class HostText(Struct, frozen=True):
     uses: frozenset[str]
     makes: tuple[str, ...]
     """Arrays that `plain` makes and gives back; empty: there is no such function."""
+    launch: Host
 
 
 class _Text:
@@ -164,9 +165,10 @@ class _Text:
         lines += ["#[allow(clippy::type_complexity)]"] if len(self.makes) > 2 else []
         head = f"pub {self.unsafe}fn {self.names.plain}{self.generic()}"
         lines += header(head, parameters, f" -> Result<{result}, Error>")
-        lines.append(f'    let launch = Launch("{planned.entry.name}");')
         needed = {e for n in self.makes for e in host.made[n] if not e.isdigit()}
-        lines += self._bindings(needed)
+        bindings = self._bindings(needed)
+        if bindings:
+            lines += [f'    let launch = Launch("{planned.entry.name}");', *bindings]
         for name in self.makes:
             extents = [self._extent(e) for e in host.made[name]]
             kind = self.dtype(arrays[name].dtype)
@@ -199,7 +201,7 @@ class _Text:
                 else:
                     parts.append("_")
             lines.append(f'    let [{", ".join(parts)}] = launch.tensor("{rust}", {rust})?;')
-        return lines if lines else []
+        return lines
 
     def _extent(self, extent: str) -> str:
         if extent.isdigit():
@@ -216,16 +218,7 @@ class _Text:
             put(lines, 4, prefix, name, arguments, suffix)
             return
         lines.append("    // SAFETY: the caller promises what this function asks for.")
-        inside = ", ".join(arguments)
-        block = f"unsafe {{ {name}({inside}) }}{suffix}"
-        if len(inside) <= CALL_WIDTH and len(prefix) + len(block) <= WIDTH - 4:
-            lines.append(f"    {prefix}{block}")
-        elif len(inside) <= CALL_WIDTH and prefix and len(block) <= WIDTH - 8:
-            lines += [f"    {prefix.rstrip()}", f"        {block}"]
-        else:
-            body: list[str] = []
-            put(body, 8, "", name, arguments, "")
-            lines += [f"    {prefix}unsafe {{", *body, f"    }}{suffix}"]
+        unsafe_call(lines, 4, prefix, name, arguments, suffix)
 
     def into(self) -> list[str]:
         parameters = self.parameters()
@@ -272,8 +265,12 @@ class _Text:
                 body.append(f"    let blocks = launch.grid([{', '.join(grid)}])?;")
             else:
                 bracketed(body, 4, "let blocks = launch.grid(", grid, ")?;")
-        for let in host.prepared:
-            body.append(f"    let {let.name} = {let.value};")
+        return [*lines, *_used([*body, *self._launched()]), "}", ""]
+
+    def _launched(self) -> list[str]:
+        """The kernel's operation; copies of what it writes are made on its stream first."""
+        planned, host = self.planned, self.host
+        body = [f"    let {let.name} = {let.value};" for let in host.prepared]
         put(body, 4, "let op = ", f"kernels::{planned.entry.name}", host.passed)
         if planned.generics:
             bracketed(body, 4, "let generics = vec!", [self._generic_value(g) for g in planned.generics], ";")
@@ -284,7 +281,17 @@ class _Text:
         if level is not None:
             body.append(f"    let options = CompileOptions::default().opt_level({level});")
             body.append("    let op = op.compile_options(options);")
-        return [*lines, *_used(body), "    Ok(op.map(|_| ()))", "}", ""]
+        if not host.copies:
+            return [*body, "    Ok(op.map(|_| ()))"]
+        made = [f"{of}.dup()" for of in host.copies.values()]
+        copied = list(host.copies)
+        zipped = f"zip!({', '.join(made)})"
+        lines = [f"    let copies = {made[0] if len(made) == 1 else zipped};"]
+        if len(made) > 1 and len(zipped) > CALL_WIDTH:
+            lines = ["    let copies = zip!(", *(f"        {one}," for one in made), "    );"]
+        names = copied[0] if len(copied) == 1 else f"({', '.join(copied)})"
+        inside = [f"    {line}" for line in body]
+        return [*lines, f"    Ok(copies.then(move |{names}| {{", *inside, "        op.map(|_| ())", "    }))"]
 
     def _opt_level(self) -> int | None:
         program = self.planned.kernel.program
@@ -321,7 +328,7 @@ def host_text(host: Host, names: FunctionNames, link: str) -> HostText:
     """All functions of a kernel."""
     text = _Text(host, names, link)
     lines = [*text.config(), *text.plain(), *text.into(), *text.op()]
-    return HostText(names, tuple(lines), frozenset(text.types), _uses(lines), text.makes)
+    return HostText(names, tuple(lines), frozenset(text.types), _uses(lines), text.makes, host)
 
 
 _USES = re.compile(r"\blaunch\.(\w+)\(|\b(tiles)\(|\b(Written|Merged|Float|CompileOptions)\b")

@@ -136,6 +136,15 @@ _METHODS = {
         Err(self.error(&format!("`{name}` is written, but its elements overlap")))
     }
 """,
+    "blocks": """
+    /// The number of blocks that take the tiles of a tensor in turns.
+    pub(crate) fn blocks(self, name: &str, blocks: i64) -> Result<(), Error> {
+        if (1..=i64::from(i32::MAX)).contains(&blocks) {
+            return Ok(());
+        }
+        Err(self.error(&format!("`{name}` would be written by {blocks} blocks")))
+    }
+""",
     "grid": """
     /// The numbers of blocks along the axes of a grid.
     pub(crate) fn grid(self, blocks: [i64; 3]) -> Result<(u32, u32, u32), Error> {

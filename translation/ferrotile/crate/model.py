@@ -17,7 +17,8 @@ CrateFiles = Mapping[str, str | bytes]
 
 class PythonFile(Struct, frozen=True):
     """One Python file and its translation. `stem` names the module; `path` is how a reader knows the file, `link` leads
-    to it from a file of the crate's `src`. `parts` runs parallel to `kernels`."""
+    to it from a file of the crate's `src`. `parts` runs parallel to `kernels`. `others`: path and text of files whose
+    functions the module imports, by the names that `Module.origins` has."""
 
     stem: str
     path: str
@@ -27,6 +28,7 @@ class PythonFile(Struct, frozen=True):
     kernels: tuple[KernelTranslation, ...]
     parts: tuple[Parts | None, ...]
     options: Options
+    others: Mapping[str, tuple[str, str]] = {}
 
 
 class ArrayData(Struct, frozen=True):

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ferrotile.crate.attribution import attribution
-from ferrotile.crate.host import CannotLaunch, host_of
+from ferrotile.crate.attribution import heading
+from ferrotile.crate.host import host_of
+from ferrotile.crate.host_model import CannotLaunch
 from ferrotile.crate.host_text import HALVES, OF_CUDA_CORE, FunctionNames, HostText, host_text
+from ferrotile.crate.inlined import inlined_from
 from ferrotile.crate.model import PythonFile, Refused
 from ferrotile.crate.names import Names, camel, snake
 from ferrotile.crate.plan import Planned, plan_kernel
@@ -37,6 +39,13 @@ class RustModule(Struct, frozen=True):
     name: str
     file: PythonFile
     kernels: tuple[Kernel, ...]
+
+    @property
+    def inlined(self) -> tuple[tuple[str, str], ...]:
+        """Path and text of other files whose functions are inlined in the kernels."""
+        sources = [k.planned.source.node for k in self.kernels if k.planned.source is not None]
+        names = inlined_from(self.file.module, sources)
+        return tuple(self.file.others[name] for name in names if name in self.file.others)
 
 
 def modules_of(files: Sequence[PythonFile]) -> tuple[tuple[RustModule, ...], tuple[Refused, ...]]:
@@ -164,8 +173,9 @@ def module_text(module: RustModule, shared: Sequence[Helper], crate: str) -> str
     used = imported(f"crate::{SHARED}::helpers", names, 4) if names else []
     kernels = render_file("kernels", [k.planned.parts for k in module.kernels], "pub ", used, from_shared)
     head = docs(_about(file), mark="//!")
-    lines = [*head, "", *_allowed(module).split("\n")[:-1], *sorted(imports), *([""] if imports else [])]
-    said = attribution(file.document.text).rust
+    allowed = _allowed(module)
+    lines = [*head, "", *allowed, *([""] if allowed else []), *sorted(imports), *([""] if imports else [])]
+    said = heading(file.document.text, module.inlined)
     text = (f"{said}\n" if said else "") + "\n".join(lines) + "\n" + kernels
     items = [line for h in hosts for line in h.lines]
     while items and not items[-1]:
@@ -173,23 +183,46 @@ def module_text(module: RustModule, shared: Sequence[Helper], crate: str) -> str
     return text + ("\n" + "\n".join(items) + "\n" if items else "")
 
 
-def _allowed(module: RustModule) -> str:
-    """An attribute for what rustc would warn of in the kernels: names that the author chose, parameters and values that
-    nothing reads. It is the file's, since `#[cutile::module]` drops those of the module."""
-    lints = {lint for kernel in module.kernels for lint in _lints(kernel.planned.parts)}
-    return f"#![allow({', '.join(sorted(lints))})]\n\n" if lints else ""
+_NAMES = "names are those of the Python"
+_KEPT = "what the Python has is kept"
+_REASONS = {
+    "non_snake_case": _NAMES,
+    "non_upper_case_globals": _NAMES,
+    "unreachable_code": _KEPT,
+    "unused_assignments": _KEPT,
+    "unused_variables": _KEPT,
+}
+_ATTRIBUTE_WIDTH = 70
+"""rustfmt's."""
+
+
+def _allowed(module: RustModule) -> list[str]:
+    """Attributes for what rustc would warn of in the kernels, with the reason. They are the file's, since
+    `#[cutile::module]` drops those of the module and of functions."""
+    lints = sorted({lint for kernel in module.kernels for lint in _lints(kernel.planned.parts)})
+    lines: list[str] = []
+    for reason in dict.fromkeys(_REASONS[lint] for lint in lints):
+        inside = [*(lint for lint in lints if _REASONS[lint] == reason), f'reason = "{reason}"']
+        if len(", ".join(inside)) <= _ATTRIBUTE_WIDTH:
+            lines.append(f"#![allow({', '.join(inside)})]")
+        else:
+            lines += ["#![allow(", *(f"    {one}," for one in inside[:-1]), f"    {inside[-1]}", ")]"]
+    return lines
 
 
 _BOUND = re.compile(r"\b(\w+): (?!ElementType|PointerTo|ordering::|scope::)[&*\w]|\blet (?:mut )?(\w+)\b")
-_ENDS = re.compile(r"\b(?:loop|while|break|continue|return)\b|cuda_tile_(?:assert|print)")
+_UNSEEN = re.compile(r"cuda_tile_(?:assert|print)|\bunreachable!\(\)|\{\}\s*\Z")
+"""Macros whose arguments rustc does not see, and functions without a body."""
+_LEAVES = re.compile(r"\b(?:break|continue|return);\n\s*[^\s}]")
+_ASSIGNED = re.compile(r"^ *(?:let mut )?(\w+)(?:: [^=;]+)? = ", re.MULTILINE)
 
 
 def _lints(parts: Parts) -> set[str]:
     """What rustc may warn of in a kernel and its helpers."""
-    return {lint for lines in (parts.body, *(h.lines for h in parts.helpers)) for lint in _lints_of(lines)}
+    return {lint for lines in (parts.body, *(h.lines for h in parts.helpers)) for lint in lints_of(lines)}
 
 
-def _lints_of(lines: Sequence[str]) -> set[str]:
+def lints_of(lines: Sequence[str]) -> set[str]:
     """Of one function."""
     text = "\n".join(line for line in lines if not line.lstrip().startswith("//"))
     functions = set(re.findall(r"\bfn (\w+)", text))
@@ -198,11 +231,16 @@ def _lints_of(lines: Sequence[str]) -> set[str]:
     constants = set(re.findall(r"\bconst (\w+):", text))
     lints: set[str] = set()
     values = bound - constants - {"mut", "_"}
-    if any(len(re.findall(rf"\b{name}\b", text)) == 1 for name in values) or _ENDS.search(text):
-        lints.add("unused")
-    if text.rstrip().endswith("{}"):
-        lints.add("unused")
-    if any(re.search(r"[A-Z]|[^_]__", name) for name in values | functions):
+    if any(len(re.findall(rf"\b{name}\b", text)) == 1 for name in values) or _UNSEEN.search(text):
+        lints.add("unused_variables")
+    last = {found[1]: text.find(";\n", found.end()) for found in _ASSIGNED.finditer(text)}
+    loops = re.search(r"\b(?:loop|while)\b", text) is not None
+    if loops or any(re.search(rf"\b{name}\b", text[end:]) is None for name, end in last.items()):
+        lints.add("unused_assignments")
+    if _LEAVES.search(text):
+        lints.add("unreachable_code")
+    # The macro puts `__cutile_user_impl_` before an entry's name.
+    if any(re.search(r"[A-Z]|[^_]__", name) for name in values) or any(re.search(r"[A-Z]|__|^_", f) for f in functions):
         lints.add("non_snake_case")
     if any(re.search(r"[a-z]", name) for name in constants):
         lints.add("non_upper_case_globals")

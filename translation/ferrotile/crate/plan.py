@@ -66,6 +66,29 @@ class Planned(Struct, frozen=True):
         return _value(self.signature, constant)
 
 
+_WHOLE = re.compile(r": &Tensor<|\.shape\(\)|\.partition\(shape!\[[^\]]*\]\)(?:;|\.load\()")
+_VIEW = re.compile(r"\.load\(| = ")
+
+
+def only_checked(parts: Parts, array: str) -> bool:
+    """Whether a kernel's Rust accesses `array` by `.load` of a partition alone, which cutile checks: in its proof, at
+    the launch or on the GPU."""
+    text = "\n".join(line for line in parts.body if not line.lstrip().startswith("//"))
+    if "unchecked_accesses" in text:
+        return False
+    views = re.findall(rf"\blet (\w+) =\s+{array}\.partition\(shape!\[[^\]]*\]\);", text)
+    if len(views) != len(re.findall(rf"\b{array}\.partition\(shape!\[[^\]]*\]\);", text)):
+        return False
+
+    def fits(found: re.Match[str], allowed: re.Pattern[str]) -> bool:
+        counted = text[: found.start()].endswith("num_tiles(&")
+        return counted or allowed.match(text, found.end()) is not None
+
+    return all(fits(found, _WHOLE) for found in re.finditer(rf"\b{array}\b", text)) and all(
+        fits(found, _VIEW) for view in set(views) for found in re.finditer(rf"\b{view}\b", text)
+    )
+
+
 def _value(signature: Signature, constant: str) -> ConstantValue:
     return next(a.value for a in signature.arguments if isinstance(a, ConstantArgument) and a.name == constant)
 
@@ -80,7 +103,10 @@ def plan_kernel(file: PythonFile, kernel: KernelTranslation, parts: Parts) -> Pl
     owned = frozenset(o.name for o in kernel.outputs if o.form in ("owned", "owned-row", "mapped"))
     written = {o.name for o in kernel.outputs}
     arrays = [a.name for a in signature.arguments if isinstance(a, ArrayArgument)]
-    checked = frozenset(n for n in arrays if n not in written and file.options.checks == "keep")
+    rust = {p.name: p.rust or p.name for p in entry.parameters}
+    checked = frozenset(
+        n for n in arrays if n not in written and (file.options.checks == "keep" or only_checked(parts, rust.get(n, n)))
+    )
     reach = reach_of(program, signature, owned, checked)
     names = {naming.constant(c.name): c.name for c in program.constants}
     generics = _generics(parts, entry, names)

@@ -12,6 +12,7 @@ from ferrotile.crate.launch_module import launch_module
 from ferrotile.crate.manifest import library, manifest, readme
 from ferrotile.crate.model import CrateFiles, PythonFile, Recordings, Refused
 from ferrotile.crate.modules import RustModule, module_text, modules_of, shared_helpers, shared_text
+from ferrotile.crate.python_package import python_package
 from ferrotile.crate.test_files import compile_tests, recorded_tests
 
 
@@ -38,9 +39,14 @@ def contents_of(name: str, files: Sequence[PythonFile]) -> Contents:
     return Contents(name, modules, refused)
 
 
-def crate_files(contents: Contents, recordings: Recordings | None = None, recorded: Collection[str] = ()) -> Crate:
+def crate_files(
+    contents: Contents,
+    recordings: Recordings | None = None,
+    recorded: Collection[str] = (),
+    python: bool = False,
+) -> Crate:
     """The files of the crate; with `recordings` also tests that compare with them. `recorded`: modules whose tests of
-    this kind are in the folder already, and are not made anew."""
+    this kind are in the folder already, and are not made anew. `python`: also a package for Python."""
     modules, name = contents.modules, contents.name
     shared = shared_helpers(modules)
     uses = {u for m in modules for k in m.kernels if k.host is not None for u in k.host.uses}
@@ -48,7 +54,11 @@ def crate_files(contents: Contents, recordings: Recordings | None = None, record
     files: dict[str, str | bytes] = {
         "Cargo.toml": manifest(name),
         "README.md": readme(contents, bool(recordings or recorded)),
-        "NOTICE": notice({f"src/{m.name}.rs": (m.file.path, attribution(m.file.document.text)) for m in modules}),
+        "NOTICE": notice(
+            (f"src/{m.name}.rs", path, attribution(text))
+            for m in modules
+            for path, text in ((m.file.path, m.file.document.text), *m.inlined)
+        ),
         "src/lib.rs": library(modules, bool(shared), hosts, "Float" in uses),
     }
     if hosts:
@@ -60,4 +70,6 @@ def crate_files(contents: Contents, recordings: Recordings | None = None, record
     files.update(compile_tests(name, modules))
     files.update(recorded_tests(name, modules, recordings or {}, recorded))
     files.update(example(name, modules))
+    if python:
+        files.update(python_package(name, modules))
     return Crate(name, files, modules, contents.refused)

@@ -42,6 +42,20 @@ def put(lines: list[str], indent: int, prefix: str, head: str, arguments: Sequen
     lines += [" " * indent + line for line in made or [f"{prefix}{code.text}{suffix}"]]
 
 
+def unsafe_call(lines: list[str], indent: int, prefix: str, name: str, arguments: Sequence[str], suffix: str) -> None:
+    """`prefix unsafe { name(arguments) } suffix`."""
+    inside, space = ", ".join(arguments), " " * indent
+    block = f"unsafe {{ {name}({inside}) }}{suffix}"
+    if len(inside) <= CALL_WIDTH and len(prefix) + len(block) <= WIDTH - indent:
+        lines.append(f"{space}{prefix}{block}")
+    elif len(inside) <= CALL_WIDTH and prefix and len(block) <= WIDTH - indent - 4:
+        lines += [f"{space}{prefix.rstrip()}", f"{space}    {block}"]
+    else:
+        body: list[str] = []
+        put(body, indent + 4, "", name, arguments, "")
+        lines += [f"{space}{prefix}unsafe {{", *body, f"{space}}}{suffix}"]
+
+
 def _packed(items: Sequence[str], indent: int) -> list[str]:
     """Short arguments, as many on a line as fit."""
     lines = [""]
@@ -81,7 +95,12 @@ def struct_value(lines: list[str], indent: int, head: str, fields: Sequence[str]
     """`head { fields }`."""
     inside = ", ".join(fields)
     if len(inside) <= _STRUCT_WIDTH:
-        lines.append(f"{' ' * indent}{head} {{ {inside} }}{suffix}")
+        one = f"{head} {{ {inside} }}{suffix}"
+        left, assigned, right = one.partition(" = ")
+        if assigned and indent + len(one) > WIDTH:
+            lines += [f"{' ' * indent}{left} =", f"{' ' * (indent + 4)}{right}"]
+        else:
+            lines.append(f"{' ' * indent}{one}")
         return
     inner = " " * (indent + 4)
     lines += [f"{' ' * indent}{head} {{", *(f"{inner}{f}," for f in fields), f"{' ' * indent}}}{suffix}"]

@@ -124,6 +124,12 @@ _ROWS = (
         "Run `ferrotile setup`, or `ferrotile doctor` to see what is missing.",
     ),
     Entry("FT507", _E, "Runs differ on the GPU", "Do not use this translation; report it with the shown launch."),
+    Entry(
+        "FT508",
+        _E,
+        "Other Rust cannot be verified",
+        "Change the Rust as the message says, or give with `--map`, `--assume` or `::entry` what it cannot tell.",
+    ),
     # ferrotile
     Entry("FT900", _E, "Internal error", "Report it with the kernel; the rest of the file is not affected."),
 )

@@ -37,6 +37,8 @@ class Request(Struct, frozen=True):
     proved: bool
     sizes: tuple[str, ...] = ()
     """How the kernel spells the lanes' shape."""
+    zero: bool = False
+    """Whether the padding is 0, which needs no argument."""
 
     @property
     def generic(self) -> bool:
@@ -71,6 +73,43 @@ def strides_helper(rank: int) -> Helper:
     writer.back()
     writer.line("}")
     return Helper(name, tuple(writer.lines), 0)
+
+
+def pads_lanes(request: Request) -> bool:
+    """Whether a gather has its padding from the load, as in the Python, rather than from a `select` behind it, which
+    keeps the assembler from copying the elements past the registers. Of bools, a mask and a padding look alike in Tile
+    IR."""
+    access = request.access
+    filled = access.padding is not None and (access.bounds or access.mask is not None)
+    return filled and access.shape != () and request.dtype.kind is not Kind.BOOL
+
+
+def padded_load_name(rank: int) -> str:
+    """Of `padded_load_helper`."""
+    return f"load_padded_{rank}"
+
+
+def padded_load_helper(rank: int) -> Helper:
+    """The core's `load_ptr_tko` with a padding for each lane. The core declares a scalar, which its JIT spreads to
+    tiles of one axis only; a tile it takes as it is."""
+    writer = Writer(4)
+    writer.line("// `load_ptr_tko` with a padding for each lane, where the core's has one for all.")
+    writer.line('#[cuda_tile::op(name = "cuda_tile.load_ptr_tko", params = ["source"])]')
+    generics = f"E: ElementType, P: PointerTo<E>, const S: [i32; {rank}], const CYCLES: i32"
+    parameters = [
+        "source: PointerTile<P, S>",
+        "memory_ordering: Weak",
+        "memory_scope: Option<Device>",
+        "mask: Option<Tile<bool, S>>",
+        "padding: Option<Tile<E, S>>",
+        "token: Option<Token>",
+        "latency: Latency<CYCLES>",
+    ]
+    header(writer, f"unsafe fn {padded_load_name(rank)}<{generics}>", parameters, " -> (Tile<E, S>, Token)")
+    writer.line("unreachable!()")
+    writer.back()
+    writer.line("}")
+    return Helper(padded_load_name(rank), tuple(writer.lines), 0)
 
 
 def scalar_padding(request: Request) -> bool:
@@ -126,31 +165,29 @@ class _Text:
         for line in lines if lines is not None else [f"{prefix}{code.text}{suffix}"]:
             self.writer.line(line)
 
-    def splat(self, name: str, axes: tuple[str, ...], tile: bool) -> Code:
-        """A tile with these axes, or a scalar, on all lanes."""
-        code, lanes = atom(name), self.lanes
-        if not tile:
-            return method(code, "broadcast", _shape(lanes.axes))
-        ranked = ("1",) * (len(lanes.axes) - len(axes)) + axes
-        if ranked != axes:
-            code = method(code, "reshape", _shape(ranked))
-        if ranked != lanes.axes:
-            code = method(code, "broadcast", _shape(lanes.axes))
-        return code
-
     def wide(self, name: str, kind: TileType) -> None:
         """Makes an integer local a u64 tile of the lanes' shape. Signed values keep their sign: the comparison with
-        the extent is unsigned, so that a negative index is outside."""
-        spread = self.splat(name, self.lanes.of(kind.shape), bool(kind.shape))
+        the extent is unsigned, so that a negative index is outside. Spread last: the assembler then knows which lanes
+        have the same, and moves what is the same in all rounds of a loop out of it."""
+        ones, axes = self.lanes.ones, self.lanes.of(kind.shape)
+        if kind.shape:
+            axes = ("1",) * (len(ones) - len(axes)) + axes
+            code = atom(name) if len(axes) == len(kind.shape) else method(atom(name), "reshape", _shape(axes))
+        else:
+            axes, code = ones, method(atom(name), "broadcast", _shape(ones))
         if kind.dtype != U64:
-            spread = call("bitcast" if kind.dtype.bits == 64 else "exti", spread)
-        if spread.text != name:
-            self.put(f"let {name}: {_tile('u64', self.lanes.axes)} = ", spread)
+            code = call("bitcast" if kind.dtype.bits == 64 else "exti", code)
+        if code.text != name:
+            self.put(f"let {name}: {_tile('u64', axes)} = ", code)
+        if axes != self.lanes.axes:
+            self.put(f"let {name} = ", method(atom(name), "broadcast", _shape(self.lanes.axes)))
 
     def word(self, name: str, code: str) -> Code:
         """A word of the array (an i32 extent or stride) on all lanes."""
-        self.put(f"let {name}: {_tile('u64', self.lanes.axes)} = ", call("exti", self.splat(code, (), False)))
-        return atom(name)
+        ones, axes = self.lanes.ones, self.lanes.axes
+        wide = call("exti", method(atom(code), "broadcast", _shape(ones)))
+        self.put(f"let {name}: {_tile('u64', ones)} = ", wide)
+        return atom(name) if ones == axes else method(atom(name), "broadcast", _shape(axes))
 
     def addresses(self) -> Code | None:
         """Emits `p` (pointers) and returns the mask: None when no lane is masked."""
@@ -203,6 +240,17 @@ class _Text:
             offset = atom("at")
         self.put("let p = ", call("addptr_tile", base, offset))
 
+    def fill(self) -> None:
+        """Emits `fill`, the padding of each lane."""
+        request, axes = self.request, self.lanes.axes
+        zero = call("constant", atom(f"{request.element}::ZERO"), _shape(axes))
+        code = atom("padding")
+        if request.zero:
+            code = zero
+        elif scalar_padding(request):
+            code = method(code, "broadcast", _shape(axes))
+        self.put(f"let fill: {_tile(request.element, axes)} = ", code)
+
     def reason(self, mask: Code | None) -> str:
         access = self.access
         why = "`ok` keeps every lane within `x`" if access.bounds else "as in the Python, every lane is within `x`"
@@ -231,12 +279,15 @@ class _Text:
         latency = atom(f"Latency::<{operation.attribute('latency') or 0}>")
         match request.opcode:
             case "gather":
-                # Padding by `select` keeps the call short; of bools, a mask and a padding look alike in Tile IR.
-                inline = request.dtype.kind is Kind.BOOL and scalar_padding(request) and mask is not None
+                padded = self.access.padding is not None and mask is not None
+                if padded and pads_lanes(request):
+                    name = padded_load_name(len(self.lanes.axes))
+                    return call(name, atom("p"), *weak, masked, atom("Some(fill)"), token, latency), False
+                inline = padded and request.dtype.kind is Kind.BOOL and scalar_padding(request)
                 inline = inline and len(self.lanes.axes) < 2
                 pad = atom("Some(padding)" if inline else "None")
                 code = call("load_ptr_tko", atom("p"), *weak, masked, pad, token, latency)
-                return code, self.access.padding is not None and not inline and mask is not None
+                return code, padded and not inline
             case "scatter":
                 return call("store_ptr_tko", atom("p"), atom("t"), *weak, masked, token, latency), False
         order = atom(f"ordering::{ORDERING[str(operation.attribute('memory_order'))]}")
@@ -268,7 +319,7 @@ def _parameters(request: Request, lanes: _Lanes) -> list[str]:
         found.append(f"{name}: {_tile(str(kind.dtype), lanes.of(kind.shape)) if kind.shape else kind.dtype}")
     whole = _tile(request.element, lanes.axes)
     found += [f"{name}: {whole}" for name in _VALUE_NAMES[request.opcode]]
-    if access.padding is not None:
+    if access.padding is not None and not request.zero:
         found.append(f"padding: {request.element if scalar_padding(request) else whole}")
     if access.mask is not None:
         found.append(f"ok: {_tile('bool', lanes.axes)}")
@@ -290,6 +341,8 @@ def element_helper(name: str, request: Request) -> Helper:
     header(writer, head, _parameters(request, lanes), f" -> {returns}" if returns else "")
     mask = text.addresses()
     code, late = text.access_code(mask)
+    if request.opcode == "gather" and mask is not None and pads_lanes(request):
+        text.fill()
     writer.line(text.reason(mask))
     if request.opcode == "scatter":
         text.put("", code, unsafe=True, suffix="" if request.ordered else ";")
@@ -320,7 +373,8 @@ def _comment(request: Request) -> str:
     where = "at `offset` from the first" if access.linear else "at the indices"
     outside = "; lanes outside `x` are left out" if access.bounds else ""
     if request.opcode == "gather":
-        outside = "; `padding` for lanes outside `x`" if access.bounds and access.padding is not None else outside
+        if access.bounds and access.padding is not None:
+            outside = f"; {'0' if request.zero else '`padding`'} for lanes outside `x`"
         return f"The elements of `x` {where}{outside}."
     verb = {"scatter": "Stores to", "atomic_cas": "Compares and swaps"}.get(request.opcode)
     if verb is None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ferrotile.passes.elements import ATOMICS, ElementAccess, element_access
 from ferrotile.passes.plan import ArrayPlan, Form
 from ferrotile.program.ir import Operation, Value
 from ferrotile.program.types import TileType
-from ferrotile.rust.element_helpers import Request, element_helper, scalar_padding, strides_helper
+from ferrotile.rust.element_helpers import (
+    Request,
+    element_helper,
+    padded_load_helper,
+    padded_load_name,
+    pads_lanes,
+    scalar_padding,
+    strides_helper,
+)
 from ferrotile.rust.layout import Code, atom, call
 
 if TYPE_CHECKING:
@@ -31,11 +42,14 @@ class Elements:
         used = bool(operation.results) and bool(body.values.consumers(operation.result))
         sizes = tuple(body.spelling.size(size) for size in found.shape)
         shared = plan.form is not Form.READ
-        request = Request(found, plan.dtype, plan.tokens, used, shared, self._proved(found, plan), sizes)
+        proved = self._proved(found, plan)
+        request = Request(found, plan.dtype, plan.tokens, used, shared, proved, sizes)
+        if pads_lanes(request):
+            request = replace(request, zero=self._is_zero(found.padding))
         name = self._helper(request)
         arguments = [atom(memory.reference(found.array)), *map(self._index, found.index)]
         arguments += [body.tile(v) for v in found.values]
-        if found.padding is not None:
+        if found.padding is not None and not request.zero:
             arguments.append(
                 self._padding(found.padding, plan) if scalar_padding(request) else body.tile(found.padding)
             )
@@ -81,6 +95,14 @@ class Elements:
             return Code(f"{code.text}{plan.dtype}", code.precedence)
         return code if code.text.isidentifier() else self._body.bind("padding", str(plan.dtype), code)
 
+    def _is_zero(self, value: Value | None) -> bool:
+        """Whether a padding is the constant 0, whose bits are all 0."""
+        source = None if value is None else self._body.values.defined.get(value.id)
+        if not isinstance(source, Operation) or source.opcode != "constant":
+            return False
+        number = source.attribute("value")
+        return isinstance(number, (int, float)) and number == 0 and math.copysign(1.0, number) > 0
+
     def _proved(self, found: ElementAccess, plan: ArrayPlan) -> bool:
         """Whether the access is within the array by its mask, and cannot race with another."""
         if not found.bounds:
@@ -95,6 +117,9 @@ class Elements:
         rank = request.access.rank
         if rank > 1 and not request.access.linear:
             helpers.get(("strides", rank), f"strides_of_{rank}", lambda name: strides_helper(rank))
+        lanes = len(request.access.shape)
+        if request.opcode == "gather" and pads_lanes(request):
+            helpers.get(("padded", lanes), padded_load_name(lanes), lambda name: padded_load_helper(lanes))
         text = element_helper("?", request).lines
         if text not in self._made:
             self._made[text] = True

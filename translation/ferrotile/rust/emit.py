@@ -14,7 +14,7 @@ from ferrotile.passes.facts import Facts, facts_of
 from ferrotile.passes.plan import ArrayPlan, Form, Plan
 from ferrotile.program.dtypes import DType
 from ferrotile.program.ir import EntryHint, Program, Value
-from ferrotile.program.types import ArrayType, TileType
+from ferrotile.program.types import ArrayType, Shape, TileType
 from ferrotile.rust import entry_hints
 from ferrotile.rust.crowding import TooWide
 from ferrotile.rust.expressions import Unsupported
@@ -25,6 +25,7 @@ from ferrotile.rust.safety import NAMES as HELPER_NAMES
 from ferrotile.rust.safety import Helper
 from ferrotile.rust.scope import Scope, Variable
 from ferrotile.rust.statements import Body
+from ferrotile.rust.static_extents import RUN_TIME
 from ferrotile.rust.types import Spelling
 from ferrotile.rust.values import Values
 from ferrotile.rust.writer import Writer
@@ -105,7 +106,7 @@ def _attempt(plan: Plan, facts: Facts, comments: Comments, shown: Shown, forced:
         raise TooWide(body.crowding.found)
     parameters = [
         Parameter(
-            _parameter(p.value, body.variables[p.value.id].name, plan, spelling),
+            _parameter(p.value, body.variables[p.value.id].name, plan, spelling, body.memory.extents),
             comments.parameters.get(p.name, _said_of_copy(p.value, plan)),
         )
         for p in program.parameters
@@ -154,7 +155,7 @@ class Parameter(Struct, frozen=True):
     comments: tuple[str, ...]
 
 
-def _parameter(value: Value, name: str, plan: Plan, spelling: Spelling) -> str:
+def _parameter(value: Value, name: str, plan: Plan, spelling: Spelling, extents: Mapping[int, Shape]) -> str:
     if isinstance(value.type, ArrayType):
         array = plan.array(value.id)
         if array.form is Form.MAPPED:
@@ -162,7 +163,8 @@ def _parameter(value: Value, name: str, plan: Plan, spelling: Spelling) -> str:
             return f"mut {name}: MappedPartitionMut<{array.dtype}, {shapes}>"
         if array.form in (Form.OWNED, Form.OWNED_ROW):
             return f"{name}: &mut Tensor<{array.dtype}, {spelling.braces(array.tile)}>"
-        return f"{name}: &Tensor<{array.dtype}, {{ [{', '.join(['-1'] * array.rank)}] }}>"
+        sizes = extents.get(value.id, (RUN_TIME,) * array.rank)
+        return f"{name}: &Tensor<{array.dtype}, {spelling.braces(sizes)}>"
     assert isinstance(value.type, TileType)
     return f"{name}: {value.type.dtype}"
 

@@ -68,10 +68,12 @@ class Loads:
             wish = safety.load_wish(rank, hints)
             name = self._memory.helpers.get(("load", rank, hints), wish, lambda name: safety.load(name, rank, hints))
             return call(name, replace(made, text=f"&{made.text}"), at)
-        padding = str(view.type.padding)
+        padding, fixed = str(view.type.padding), plan.value in self._memory.extents
         wish = f"{'load_at' if hints.tma else 'load_row'}{hints.suffix}_{padding}"
         name = self._memory.helpers.get(
-            ("load", rank, hints, padding), wish, lambda name: safety.load_padded(name, rank, hints, PADDING[padding])
+            ("load", rank, hints, padding, fixed),
+            wish,
+            lambda name: safety.load_padded(name, rank, hints, PADDING[padding], fixed),
         )
         return call(name, atom(plan.name), shape, at)
 

@@ -12,6 +12,7 @@ from ferrotile.program.ir import Operation
 from ferrotile.program.types import ViewType
 from ferrotile.rust.expressions import constant_code
 from ferrotile.rust.layout import Code, atom, binary, call, method
+from ferrotile.rust.static_extents import RUN_TIME
 
 if TYPE_CHECKING:
     from ferrotile.rust.memory import Memory
@@ -48,7 +49,10 @@ def masked_load(memory: Memory, body: Body, operation: Operation, view: ViewType
                 spelling.tile(I32, (line,)),
                 binary(method(index, "broadcast", shape), "+", lanes, 9),
             )
-        end = method(atom(f"{array_}.shape()[{axis}]"), "broadcast", shape)
+        known = memory.extents.get(memory.array(source).value)
+        length = RUN_TIME if known is None else known[axis]
+        words = f"{array_}.shape()[{axis}]" if length is RUN_TIME else spelling.size(length)
+        end = method(atom(f"{words}i32" if words.isdigit() else words), "broadcast", shape)
         inside = call("lt_tile", lanes, end)
         ones = ", ".join(spelling.size(size) if e == d else "1" for e in range(len(view.tile)))
         inside = method(inside, "reshape", atom(f"shape![{ones}]"))

@@ -24,6 +24,7 @@ from ferrotile.rust.ordered import Ordered
 from ferrotile.rust.pointers import Pointers
 from ferrotile.rust.special_views import SpecialViews
 from ferrotile.rust.starts import Starts
+from ferrotile.rust.static_extents import static_extents
 from ferrotile.rust.targets.cutile_0_5 import PADDING
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Memory:
         self.views: dict[_Key, str] = body.journal.dict()
         self._stores: dict[tuple[int, tuple[int, ...]], str] = body.journal.dict()
         self._extents: dict[tuple[int, int], str] = body.journal.dict()
+        self.extents = static_extents(self.plan)
         self._tokens: dict[int, str] = body.journal.dict()
         self.wants: dict[_Key, int] = {}
         self._fma: Counter[int | None] = Counter()

@@ -70,11 +70,15 @@ def put(writer: Writer, prefix: str, code: Code, suffix: str = ";", unsafe: bool
         writer.line(line)
 
 
-def _function(comments: Sequence[str], head: str, rank: int, parameters: Sequence[str], result: str = "") -> Writer:
+def _function(
+    comments: Sequence[str], head: str, rank: int, parameters: Sequence[str], result: str = "", shapes: str = ""
+) -> Writer:
+    """The head of a helper, generic in the element type, the shape `S` and each letter of `shapes`."""
     writer = Writer(4)
     for text in comments:
         writer.line(f"// {text}")
-    header(writer, f"{head}<E: ElementType, const S: [i32; {rank}]>", parameters, result)
+    constants = "".join(f", const {letter}: [i32; {rank}]" for letter in f"S{shapes}")
+    header(writer, f"{head}<E: ElementType{constants}>", parameters, result)
     return writer
 
 
@@ -89,11 +93,12 @@ def _end(writer: Writer, name: str, unsafe: int) -> Helper:
     return Helper(name, tuple(writer.lines), unsafe)
 
 
-def load_padded(name: str, rank: int, access: Access, padding: str) -> Helper:
-    """An unchecked load of tile `i` of a tensor that is never written, padded as asked."""
+def load_padded(name: str, rank: int, access: Access, padding: str, fixed: bool) -> Helper:
+    """An unchecked load of tile `i` of a tensor that is never written, padded as asked. `fixed`: some of the tensor's
+    extents are."""
     comment = _UNCHECKED if access.tma else _ROW
-    parameters = (f"x: &Tensor<E, {_dynamic(rank)}>", "s: Shape<S>", f"i: [i32; {rank}]")
-    writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>")
+    parameters = (f"x: &Tensor<E, {'D' if fixed else _dynamic(rank)}>", "s: Shape<S>", f"i: [i32; {rank}]")
+    writer = _function((comment,), f"fn {name}", rank, parameters, " -> Tile<E, S>", "D" if fixed else "")
     writer.line("// SAFETY: the view starts from the tensor's own token and no block writes `x`.")
     ends = map(atom, ("x", "s", f"padding::{padding}", "dim_map::Identity", "x.token()"))
     put(writer, "let p: Partition<E, S> = ", call("make_partition_view", *ends), unsafe=True)
@@ -118,7 +123,11 @@ NAMES = frozenset(
     (
         "load_first", "load_early", "load_row", "load_vec", "store_row", "store_own", "store", "store_at", "mul_add",
         "fma0", "floor_div", "floor_mod", "gather_at", "scatter_at",
-        *(f"{stem}{n}" for stem in ("fma_", "row_of_", "load_at", "load_l", "row_l") for n in range(11)),
+        *(
+            f"{stem}{n}"
+            for stem in ("fma_", "row_of_", "load_at", "load_l", "row_l", "load_padded_")
+            for n in range(11)
+        ),
     )
 )  # fmt: skip
 """Names that no local of a kernel may hide."""

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ferrotile.syntax.module import FunctionSource, Module
+from ferrotile.syntax.parsed import key_of
 
 _NAMES = 64
 """Names that one import may bring along."""
@@ -32,7 +33,7 @@ class Missing(Exception):
 
 class Gathered(Struct):
     """What one import brings, under the names that it has here. `members` are as in `Module`; `builtins` are the names
-    that are Python's own there."""
+    that are Python's own there. `origins` has the module of each function, by its item key."""
 
     functions: dict[str, FunctionSource] = field(default_factory=dict)
     constants: dict[str, ast.expr] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class Gathered(Struct):
     imports: dict[str, str] = field(default_factory=dict)
     members: dict[str, str] = field(default_factory=dict)
     builtins: set[str] = field(default_factory=set)
+    origins: dict[int, str] = field(default_factory=dict)
 
     @property
     def names(self) -> frozenset[str]:
@@ -135,6 +137,7 @@ class Gatherer:
             raise Missing(f"`{name}` of {self.file_of(other)} means something else in another file that it needs")
         if function is not None:
             into.functions[name] = replace(function, name=name)
+            into.origins[key_of(function.node)] = other
         elif isinstance(used, ast.ClassDef):
             into.classes[name] = used
         else:

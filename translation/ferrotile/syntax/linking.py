@@ -53,6 +53,7 @@ class _Linker:
         self._taken = Gathered()
         self._imports: dict[str, str] = dict(module.imports)
         self._places: dict[int, Span] = {}
+        self._origins: dict[int, str] = {}
         self._reasons: dict[str, str] = {}
         self._stars = module.star_imports
 
@@ -149,6 +150,7 @@ class _Linker:
         taken.classes.update(gathered.classes)
         taken.members.update(gathered.members)
         taken.builtins.update(gathered.builtins)
+        self._origins.update(gathered.origins)
         functions = (f.node for f in gathered.functions.values())
         for node in (*functions, *gathered.constants.values(), *gathered.classes.values()):
             self._places[key_of(node)] = place
@@ -211,6 +213,7 @@ class _Linker:
             star_imports=self._stars,
             classes=taken.classes,
             foreign=self._places,
+            origins=self._origins,
             members=taken.members,
             unlinked=self._reasons,
         )

@@ -79,6 +79,8 @@ class Module(Struct, frozen=True):
     _broken: frozenset[int] = frozenset()
     foreign: Mapping[int, Span] = field(default_factory=dict)
     """By item key: the place of the import that brought code of another file (`linking`)."""
+    origins: Mapping[int, str] = field(default_factory=dict)
+    """By item key of a function of another file: the module that it is of."""
     members: Mapping[str, str] = field(default_factory=dict)
     """By what `resolve` makes of `helpers.f`, where `helpers` is a module of the workspace: the name under which `f`
     stands among the functions or constants."""

@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from ferrotile_server.lsp.context import Context, Snapshot
 from ferrotile_server.lsp.features import commands
+from ferrotile_server.lsp.features.draft_offer import may_draft
 from ferrotile_server.lsp.features.edits import edit_of
 from ferrotile_server.lsp.features.rewrites import rewrites
 from ferrotile_server.lsp.features.rust_file import CannotWrite, edit_for
@@ -32,6 +33,7 @@ def register(context: Context) -> None:
             *_fixes(snapshot, params, start, end),
             *_translations(context, snapshot, start, end),
             *_rewrites(snapshot, start, end),
+            *_drafts(context, snapshot, start, end),
         ]
         only = params.context.only
         if only:
@@ -135,14 +137,27 @@ def _translations(context: Context, snapshot: Snapshot, start: int, end: int) ->
     return found
 
 
+def _drafts(context: Context, snapshot: Snapshot, start: int, end: int) -> list[types.CodeAction]:
+    """For refused kernels whose signature is known, where there is a model to ask and its Rust may be compiled."""
+    uri, touched = snapshot.file.uri, dict.fromkeys(k.name for k in snapshot.analysis.at(start, end))
+    return [
+        types.CodeAction(
+            title=f"Draft `{name}` with AI",
+            kind=TRANSLATE_KIND,
+            command=commands.draft(context.client, uri, name),
+        )
+        for name in touched
+        if may_draft(context, snapshot, name) and not context.is_running(uri, name)
+    ]
+
+
 def _write(
     context: Context, snapshot: Snapshot, names: list[str], title: str, kind: str = TRANSLATE_KIND
 ) -> types.CodeAction:
     action = types.CodeAction(title=title, kind=kind)
     if context.client.resolves_edits and context.client.creates_files:
         action.data = {"uri": snapshot.file.uri, "kernels": names}
-        if context.client.shows_documents:
-            action.command = commands.show(snapshot.file.uri)
+        action.command = commands.show(snapshot.file.uri)
     else:
         action.command = commands.translate(snapshot.file.uri, names[0] if len(names) == 1 else None)
     return action

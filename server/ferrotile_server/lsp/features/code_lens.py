@@ -12,6 +12,8 @@ from lsprotocol import types
 from ferrotile_server.lsp.context import Context, Snapshot
 from ferrotile_server.lsp.features import commands
 from ferrotile_server.lsp.features.content import is_broken
+from ferrotile_server.lsp.features.draft_file import draft_state
+from ferrotile_server.lsp.features.draft_offer import may_draft
 from ferrotile_server.lsp.features.verdict_text import verdict_mark
 
 
@@ -22,6 +24,9 @@ def register(context: Context) -> None:
 
     async def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
         uri = params.text_document.uri
+        of_rust = context.rust_lenses(uri)
+        if of_rust is not None:
+            return of_rust
         snapshot = await context.snapshot(uri)
         for closed in [u for u in known if context.documents.get(u) is None]:
             del known[closed]
@@ -53,21 +58,28 @@ def _of(context: Context, snapshot: Snapshot, name: str) -> list[types.Command]:
     uri, client = snapshot.file.uri, snapshot.client
     if all(k.rust is None for k in entries):
         codes = dict.fromkeys(d.code for k in entries for d in k.diagnostics if d.severity is Severity.ERROR)
-        title = f"{_icon(client.icons, 'circle-slash')}not translated: {', '.join(codes)}".removesuffix(": ")
-        return [types.Command(title=title, command="")]
+        title = f"{commands.icon(client.icons, 'circle-slash')}not translated: {', '.join(codes)}".removesuffix(": ")
+        return [types.Command(title=title, command=""), *_draft(context, snapshot, name)]
     if context.is_running(uri, name) and client.refreshes_lenses:
-        found = [commands.cancel(uri, name, f"{_icon(client.icons, 'debug-stop')}Cancel")]
+        found = [commands.cancel(uri, name, f"{commands.icon(client.icons, 'debug-stop')}Cancel")]
     else:
-        found = [commands.verify(client, uri, name, f"{_icon(client.icons, 'play')}Verify")]
+        found = [commands.verify(client, uri, name, f"{commands.icon(client.icons, 'play')}Verify")]
         if context.trusted:
-            found.append(commands.run(uri, name, f"{_icon(client.icons, 'run-all')}Run"))
-    found.append(commands.preview(client, uri, name, f"{_icon(client.icons, 'eye')}Preview Rust"))
+            found.append(commands.run(uri, name, f"{commands.icon(client.icons, 'run-all')}Run"))
+    found.append(commands.preview(client, uri, name, f"{commands.icon(client.icons, 'eye')}Preview Rust"))
     mark = verdict_mark(context, snapshot, name)
     if mark is not None:
         found.append(types.Command(title=mark, command=""))
     return found
 
 
-def _icon(drawn: bool, name: str) -> str:
-    # VS Code swallows a plain space after an icon.
-    return f"$({name})\N{NO-BREAK SPACE}" if drawn else ""
+def _draft(context: Context, snapshot: Snapshot, name: str) -> list[types.Command]:
+    """Of a refused kernel: ask a model, and what became of that."""
+    uri, client = snapshot.file.uri, snapshot.client
+    if context.is_running(uri, name) and client.refreshes_lenses:
+        return [commands.cancel(uri, name, f"{commands.icon(client.icons, 'debug-stop')}Cancel")]
+    state = draft_state(snapshot, name)
+    found = [] if state is None else [types.Command(title=f"AI draft: {state}", command="")]
+    if may_draft(context, snapshot, name):
+        found.append(commands.draft(client, uri, name, f"{commands.icon(client.icons, 'sparkle')}Draft with AI"))
+    return found

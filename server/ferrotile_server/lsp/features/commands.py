@@ -12,6 +12,8 @@ PREVIEW = "ferrotile.server.preview"
 VERIFY = "ferrotile.server.verify"
 RUN = "ferrotile.server.run"
 CANCEL = "ferrotile.server.cancel"
+DRAFT = "ferrotile.server.draft"
+VERIFY_RUST = "ferrotile.server.verifyRust"
 VERIFY_WORKSPACE = "ferrotile.server.verifyWorkspace"
 DEBUG = "ferrotile.server.debugInformation"
 
@@ -39,6 +41,12 @@ def verify(client: Client, uri: str, kernel: str, title: str = "Verify") -> type
     return types.Command(title=title, command=name, arguments=[uri, kernel])
 
 
+def draft(client: Client, uri: str, kernel: str, title: str = "Draft with AI") -> types.Command:
+    """Have a model propose Rust for a refused kernel."""
+    name = "ferrotile.draft" if "ferrotile.draft" in client.commands else DRAFT
+    return types.Command(title=title, command=name, arguments=[uri, kernel])
+
+
 def run(uri: str, kernel: str, title: str = "Run") -> types.Command:
     """Run a kernel and its translation on the same inputs, on the GPU if there is one."""
     return types.Command(title=title, command=RUN, arguments=[uri, kernel])
@@ -47,3 +55,14 @@ def run(uri: str, kernel: str, title: str = "Run") -> types.Command:
 def cancel(uri: str, kernel: str, title: str = "Cancel") -> types.Command:
     """End what runs for a kernel."""
     return types.Command(title=title, command=CANCEL, arguments=[uri, kernel])
+
+
+def verify_rust(uri: str, line: int, title: str) -> types.Command:
+    """Climb the ladder with the Rust below a comment that names its Python; `line` from 0."""
+    return types.Command(title=title, command=VERIFY_RUST, arguments=[uri, line])
+
+
+def icon(drawn: bool, name: str) -> str:
+    """Before a lens's title, where the editor draws icons."""
+    # VS Code swallows a plain space after an icon.
+    return f"$({name})\N{NO-BREAK SPACE}" if drawn else ""

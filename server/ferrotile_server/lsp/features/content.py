@@ -37,9 +37,12 @@ class Previews:
         self._shown: dict[tuple[str, str | None], str] = {}
         self._folder: Path | None = None
         self._files: dict[str, dict[str | None, str]] = {}
+        self._kept: dict[str, str] = {}
 
     async def content(self, params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
         """The text of a preview; says what is the matter where there is none."""
+        if (kept := self._kept.get(_bare(params.uri))) is not None:
+            return types.TextDocumentContentResult(kept)
         uri, kernel = source_of(params.uri)
         self._asked.setdefault(uri, set()).add(params.uri)
         snapshot = await self._context.snapshot(uri)
@@ -108,6 +111,17 @@ class Previews:
             await self._context.ask(self._context.server.window_show_document_async(params))
         return target
 
+    def keep(self, name: str, text: str) -> str:
+        """A read-only document of its own, that follows nothing, as `name`.rs; gives its URI."""
+        number = len(self._kept)
+        uri = f"{PREVIEW_SCHEME}:/kept-{number}/{quote(name, safe='')}.rs"
+        self._kept[_bare(uri)] = text
+        if self._context.client.text_document_content:
+            return uri
+        path = self._own_folder() / f"kept-{number}" / f"{_safe(name)}.rs"
+        _write_read_only(path, text)
+        return path.as_uri()
+
     async def _rewrite(self, uri: str) -> None:
         """The files follow the Python, for editors that load again what has changed on the disk."""
         snapshot = await self._context.snapshot(uri)
@@ -116,25 +130,42 @@ class Previews:
                 self._write(snapshot, kernel)
 
     def _write(self, snapshot: Snapshot, kernel: str | None) -> Path:
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="ferrotile-"))
         uri = snapshot.file.uri
-        safe = "".join(c if c.isalnum() or c in "_-" else "_" for c in kernel or snapshot.file.stem)[:80]
-        path = self._folder / blake2b(uri.encode("utf-8", "replace"), digest_size=6).hexdigest() / f"{safe}.rs"
+        folder = self._own_folder() / blake2b(uri.encode("utf-8", "replace"), digest_size=6).hexdigest()
+        path = folder / f"{_safe(kernel or snapshot.file.stem)}.rs"
         text, written = self.text(snapshot, kernel), self._files.setdefault(uri, {})
         if written.get(kernel) != text or not path.exists():
-            path.parent.mkdir(exist_ok=True)
-            new = path.with_suffix(".new")
-            new.write_text(text, encoding="utf-8", newline="\n")
-            new.chmod(0o400)
-            new.replace(path)
+            _write_read_only(path, text)
             written[kernel] = text
         return path
+
+    def _own_folder(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="ferrotile-"))
+        return self._folder
 
     def clean(self) -> None:
         """Remove the temporary files of this session."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _safe(name: str) -> str:
+    """A name of a file."""
+    return "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:80]
+
+
+def _bare(uri: str) -> str:
+    """VS Code adds an empty query or escapes more than it was given."""
+    return unquote(uri).partition("?")[0]
+
+
+def _write_read_only(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(text, encoding="utf-8", newline="\n")
+    new.chmod(0o400)
+    new.replace(path)
 
 
 def is_broken(snapshot: Snapshot) -> bool:

@@ -86,7 +86,7 @@ def _texts(
 ) -> Iterable[bytes]:
     """The JSON of each kernel's symbol."""
     for kernel in kernels:
-        origin = kernel.origin if isinstance(kernel, MovedKernel) else kernel
+        origin = kernel.unmoved if isinstance(kernel, MovedKernel) else kernel
         place = snapshot.file.position(kernel.span.start, snapshot.client.encoding)
         one = kept.get(id(origin))
         text = None if one is None else one.at(place)

@@ -10,14 +10,17 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from ferrotile_server.lsp.context import Context
-from ferrotile_server.lsp.features import commands, debug_info, run_kernel, verify, verify_workspace
+from ferrotile_server.lsp.features import commands, debug_info, draft, run_kernel, verify, verify_workspace
 from ferrotile_server.lsp.features.content import Previews
 from ferrotile_server.lsp.features.rust_file import CannotWrite, edit_for, target_of, write
+from ferrotile_server.lsp.features.rust_ports import Ports
 from ferrotile_server.lsp.protocol import InvalidParams, Json
 from ferrotile_server.lsp.surroundings import path_of
 
 
-def register(context: Context, previews: Previews, verification: verify.Verification) -> None:
+def register(
+    context: Context, previews: Previews, verification: verify.Verification, drafts: draft.Run, ports: Ports
+) -> None:
     """Offer the commands."""
     server = context.server
 
@@ -68,6 +71,20 @@ def register(context: Context, previews: Previews, verification: verify.Verifica
         uri, kernel = _uri_and_kernel(arguments)
         context.spawn(_tried(context, run_kernel.run(verification, verify.VerifyParams(uri, kernel))))
 
+    async def draft_(*arguments: Json) -> None:
+        uri, kernel = _uri_and_kernel(arguments)
+        if kernel is None:
+            raise InvalidParams("A draft is of one kernel: name it.")
+        context.spawn(_tried(context, drafts(draft.DraftParams(uri, kernel))))
+
+    async def verify_rust(*arguments: Json) -> None:
+        if not 1 <= len(arguments) <= 2 or not isinstance(arguments[0], str):
+            raise InvalidParams("The arguments are a URI and, if wanted, a line.")
+        line = arguments[1] if len(arguments) == 2 else None
+        if line is not None and (not isinstance(line, int) or isinstance(line, bool)):
+            raise InvalidParams("The line must be a whole number.")
+        context.spawn(_tried(context, ports.run(arguments[0], line)))
+
     async def cancel(*arguments: Json) -> bool:
         uri, kernel = _uri_and_kernel(arguments) if arguments else (None, None)
         return verification.works.cancel(uri, kernel)
@@ -86,6 +103,8 @@ def register(context: Context, previews: Previews, verification: verify.Verifica
     server.command(commands.VERIFY)(start)
     server.command(commands.RUN)(run)
     server.command(commands.CANCEL)(cancel)
+    server.command(commands.DRAFT)(draft_)
+    server.command(commands.VERIFY_RUST)(verify_rust)
     server.command(commands.VERIFY_WORKSPACE)(verify_workspace_)
     server.command(commands.DEBUG)(debug)
 

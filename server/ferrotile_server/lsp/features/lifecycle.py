@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable
 
 from lsprotocol import types
 
+from ferrotile_server.lsp.changes import Change
 from ferrotile_server.lsp.context import Context
-from ferrotile_server.lsp.documents import Change
 from ferrotile_server.lsp.features import configuration, notebook_sync
 from ferrotile_server.lsp.features.content import Previews
 from ferrotile_server.lsp.features.definition import Definitions
 from ferrotile_server.lsp.features.diagnostics_push import Publisher
 from ferrotile_server.lsp.features.kernels import KernelLists
+from ferrotile_server.lsp.features.rust_ports import Ports
 from ferrotile_server.lsp.protocol import InvalidParams, Json
 from ferrotile_server.lsp.schedule import Scheduler
 from ferrotile_server.lsp.session import client_from, settings_from
@@ -23,6 +24,9 @@ from ferrotile_server.verdicts import RUNGS
 
 logger = logging.getLogger(__name__)
 
+RUST = "rust"
+"""The language of documents that only their own features know."""
+
 
 def register(
     context: Context,
@@ -30,6 +34,7 @@ def register(
     previews: Previews,
     definitions: Definitions,
     lists: KernelLists,
+    ports: Ports,
     start: Callable[[], Awaitable[None]],
 ) -> None:
     """Offer the life cycle and document synchronisation; `start` is awaited once the editor is ready."""
@@ -78,6 +83,9 @@ def register(
 
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         document = params.text_document
+        if document.language_id == RUST:
+            context.rust.open(document.uri, document.version, document.text)
+            return
         context.documents.open(document.uri, document.version, document.text)
         scheduler.touch(document.uri, at_once=True)
         context.renew_dependents(document.uri)
@@ -85,12 +93,20 @@ def register(
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
         document = params.text_document
         changes = [_change(c) for c in params.content_changes]
+        if context.rust.get(document.uri) is not None:
+            context.rust.change(document.uri, document.version, changes, context.client.encoding)
+            ports.changed(document.uri)
+            return
         if context.documents.change(document.uri, document.version, changes, context.client.encoding):
             scheduler.touch(document.uri)
             context.renew_dependents(document.uri)
 
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
+        if context.rust.get(uri) is not None:
+            context.rust.close(uri)
+            ports.closed(uri)
+            return
         scheduler.drop(uri)
         publisher.clear(uri)
         lists.forget(uri)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from lsprotocol import types
 
+from ferrotile_server.lsp.changes import Change
 from ferrotile_server.lsp.context import Context
-from ferrotile_server.lsp.documents import Change
 from ferrotile_server.lsp.notebooks import Notebooks
 
 SYNC = types.NotebookDocumentSyncOptions(

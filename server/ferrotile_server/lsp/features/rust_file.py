@@ -13,11 +13,14 @@ from lsprotocol import types
 
 from ferrotile_server.application import MARK
 from ferrotile_server.lsp.context import Context, Snapshot
+from ferrotile_server.lsp.documents import OpenDocument
 
 NO_RUST = "No kernel here is translated; the diagnostics say why."
 _FUNCTION = re.compile(r"^    fn (\w+)", re.MULTILINE)
 LONGEST = 16 * 2**20
 """Bytes of the longest file that is read."""
+_PAST_THE_END = types.Position(2**31 - 1, 0)
+"""Editors take a line that no text has for its end; they may hold more lines than the disk, not saved yet."""
 
 
 class CannotWrite(Exception):
@@ -31,9 +34,10 @@ def edit_for(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()
     if not (client.document_changes and client.creates_files):
         raise CannotWrite("This editor cannot create files for a language server; use Preview Rust.")
     uri, path = target_of(snapshot.file.uri)
-    text = _text(context, snapshot, kernels, path)
-    last_line = _lines_to_replace(path)
-    whole = types.Range(types.Position(0, 0), types.Position(last_line, 0))
+    there = _there(path, context.rust.get(uri))
+    text = _text(context, snapshot, kernels, there)
+    start = types.Position(0, 0)
+    whole = types.Range(start, start if there is None else _PAST_THE_END)
     document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=None)
     return types.WorkspaceEdit(
         document_changes=[
@@ -46,8 +50,7 @@ def edit_for(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()
 def write(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()) -> None:
     """As `edit_for`, but to the disk, for an editor that cannot. Raises `CannotWrite`."""
     _, path = target_of(snapshot.file.uri)
-    text = _text(context, snapshot, kernels, path)
-    _lines_to_replace(path)
+    text = _text(context, snapshot, kernels, _there(path))
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         with open(os.open(path, flags, 0o666), "w", encoding="utf-8", newline="\n") as file:
@@ -56,18 +59,18 @@ def write(context: Context, snapshot: Snapshot, kernels: tuple[str, ...] = ()) -
         raise CannotWrite(f"{path.name}: {error.strerror or error}") from None
 
 
-def _text(context: Context, snapshot: Snapshot, kernels: tuple[str, ...], path: Path) -> str:
-    """What is to be written at `path`. Raises `CannotWrite` where there is nothing."""
-    wanted = (*kernels, *_written(snapshot, path)) if kernels else ()
+def _text(context: Context, snapshot: Snapshot, kernels: tuple[str, ...], there: str | None) -> str:
+    """What is to be written in the place of `there`. Raises `CannotWrite` where there is nothing."""
+    wanted = (*kernels, *_written(snapshot, there or "")) if kernels else ()
     text = context.application.rust_file(snapshot.analysis, snapshot.file.stem, wanted)
     if text is None:
         raise CannotWrite(NO_RUST)
     return text
 
 
-def _written(snapshot: Snapshot, path: Path) -> list[str]:
-    """The kernels of the Python that are in the file on disk."""
-    functions = frozenset(_FUNCTION.findall(read(path) or ""))
+def _written(snapshot: Snapshot, there: str) -> list[str]:
+    """The kernels of the Python that are in the Rust already."""
+    functions = frozenset(_FUNCTION.findall(there))
     kernels = snapshot.analysis.translation.kernels
     return [k.name for k in kernels if (k.name if k.entry is None else k.entry.name) in functions]
 
@@ -106,16 +109,20 @@ def is_foreign(path: Path) -> bool:
     return os.path.lexists(path) and read(path) is None
 
 
-def _lines_to_replace(path: Path) -> int:
-    """How many lines the file on disk has that may be replaced; 0 where there is no file."""
+def _there(path: Path, shown: OpenDocument | None = None) -> str | None:
+    """The text that may be replaced: what the editor shows of the file, if that is known, else what the disk has; None
+    where there is no file. Raises `CannotWrite` where someone else wrote it."""
     try:
         if path.is_symlink():
             raise CannotWrite(f"{path.name} is a link; it is left alone.")
-        if not path.exists():
-            return 0
-        text = path.read_bytes().decode("utf-8", "replace")
+        if shown is not None:
+            text = shown.document.text
+        elif path.exists():
+            text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+        else:
+            return None
     except OSError as error:
         raise CannotWrite(f"{path.name}: {error.strerror or error}") from None
     if text and not text.startswith(MARK):
         raise CannotWrite(f"{path.name} exists and was not written by ferrotile; it is left alone.")
-    return text.count("\n") + 1
+    return text

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lsprotocol import types
 from msgspec import Struct
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ferrotile_runner.report import KernelReport
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 METHOD = "ferrotile/verify"
 REQUEST_FAILED = -32803
@@ -150,6 +152,13 @@ class Verification:
                 await self._until_turn(cancel)
             async with self._turn:
                 return await self._climb(snapshot, names, wanted, say, cancel)
+
+    async def exclusively(self, work: Callable[[], T], cancel: Event) -> T:
+        """Run `work` in the worker thread once it is its turn."""
+        if self._turn.locked():
+            await self._until_turn(cancel)
+        async with self._turn:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def _until_turn(self, cancel: Event) -> None:
         """Wait while another runs; what was cancelled meanwhile needs no turn."""

@@ -1,0 +1,1 @@
+"""The MCP server, through the SDK's own client."""
