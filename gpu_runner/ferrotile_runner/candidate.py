@@ -17,6 +17,7 @@ from ferrotile_runner.process import Ending, ProcessError
 from ferrotile_runner.report import KernelReport, Rung, RungStatus
 from ferrotile_runner.rungs.subject import RungSkipped
 from ferrotile_runner.session import Session
+from ferrotile_runner.tileir.refinement import UNORDERED
 
 __all__ = ["CandidateError", "NoEntry", "accepted", "candidate_kernel"]
 
@@ -89,7 +90,11 @@ def candidate_kernel(
 def accepted(report: KernelReport) -> bool:
     """Whether the ladder lets Rust of another origin pass: both compilers take it, it is proved, or at least simulated
     or matched with no difference, and nothing but a proof was tried in vain. A proof that fails while simulations agree
-    tells of Rust that is written otherwise than any rule of the prover knows."""
+    tells of Rust that is written otherwise than any rule of the prover knows; but where it misses an order of accesses
+    no simulation makes up for that."""
+    proof = report.rungs.get(Rung.PROVED)
+    if proof is not None and proof.difference is not None and UNORDERED in proof.difference.words:
+        return False
     status = {rung: report.rungs[rung.value].status for rung in Rung if rung.value in report.rungs}
     tried = {rung for rung, found in status.items() if found not in (RungStatus.PASSED, RungStatus.SKIPPED)}
     same = (Rung.PROVED, Rung.SIMULATED, Rung.MATCHED)

@@ -100,7 +100,9 @@ def _verdicts(found: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
 
 
 class GpuRunner:
-    """Launches of one bundle, one after the other, each within `seconds`. `cancel` ends the present one."""
+    """Launches of one bundle, one after the other, each within `seconds`. `cancel` ends the present one. The device can
+    be opened while the bundle is still being made: `manifest` then has its target alone, and is given again for the
+    launches."""
 
     def __init__(
         self,
@@ -140,9 +142,9 @@ class GpuRunner:
         self._open = True
         return found
 
-    def verdicts(self) -> Iterator[LaunchVerdict]:
+    def verdicts(self, manifest: Manifest | None = None) -> Iterator[LaunchVerdict]:
         """Of each launch, as soon as it is known."""
-        for number, kernel in enumerate(self._manifest.kernels):
+        for number, kernel in enumerate((manifest or self._manifest).kernels):
             for place, launch in enumerate(kernel.launches):
                 if self._cancel is not None and self._cancel.is_set():
                     return

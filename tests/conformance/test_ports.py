@@ -4,7 +4,6 @@ styles than ours pass."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -13,11 +12,12 @@ from ferrotile.syntax.document import Document
 from ferrotile.translate import translate_document
 from ferrotile.translation import KernelTranslation, Origin
 from ferrotile_runner.candidate import CandidateError, accepted, candidate_kernel
+from ferrotile_runner.candidate_comment import pythons_of
 from ferrotile_runner.report import Difference, KernelReport, Rung
 from ferrotile_runner.session import InputOptions, Session
 from ferrotile_runner.toolchain import locate
 from ferrotile_runner.verify import Work, verify_files
-from msgspec import Struct, field
+from msgspec import Struct
 
 PORTS = Path(__file__).parent / "ports"
 PYTHON = (PORTS / "kernels.py").read_text()
@@ -27,18 +27,16 @@ pytestmark = pytest.mark.compilers
 
 
 class Right(Struct, frozen=True):
-    """`proved`: else simulated alone. `mapping` and `grid` are given where they cannot be told."""
+    """`proved`: else simulated alone."""
 
     file: str
     proved: bool
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    grid: str = ""
 
 
 RIGHT = (
-    Right("saxpy_pointers", True, {"x.shape[0]": "n", "a": "alpha"}),
+    Right("saxpy_pointers", True),
     Right("softmax_masked", True),
-    Right("matmul_mapped", True, grid="M/64 * N/64"),
+    Right("matmul_mapped", True),
     Right("matmul_checked", True),
     Right("transpose_permuted", False),
     Right("momentum_tokens", True),
@@ -87,12 +85,6 @@ def kernels() -> dict[str, KernelTranslation]:
     return {kernel.name: kernel for kernel in translate_document(Document(PYTHON)).kernels}
 
 
-def python_name(rust: str) -> str:
-    found = re.search(r"^// ferrotile: kernels\.py::(\w+)$", rust, re.MULTILINE)
-    assert found is not None
-    return found[1]
-
-
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
     toolchain = locate()
@@ -106,14 +98,13 @@ def session() -> Iterator[Session]:
 def reports(session: Session) -> dict[str, KernelReport]:
     """Of all ports, by file: one run of `cargo` checks them all."""
     own = kernels()
-    options = {one.file: one for one in RIGHT}
     files = sorted(PORTS.glob("*/*.rs"))
     made: list[KernelTranslation] = []
     for file in files:
         text = file.read_text()
-        right = options.get(file.stem, Right(file.stem, True))
-        kernel = own[python_name(text)]
-        made.append(candidate_kernel(kernel, text, session, mapping=right.mapping, grid=right.grid))
+        (named,) = pythons_of(text)
+        assert named.file == "kernels.py" and named.kernel is not None
+        made.append(candidate_kernel(own[named.kernel], text, session, mapping=named.mapping, grid=named.grid))
     found = verify_files((Work(Document(PYTHON), made),), RUNGS, session)
     return dict(zip((file.stem for file in files), found, strict=True))
 

@@ -1,5 +1,5 @@
-"""Packages of another release of Debian, unpacked into a folder of their own: nothing of the machine changes, and nobody
-need be root. Where the archive is, and whose signature counts, the machine's own configuration of apt says."""
+"""Packages of another release of Debian, unpacked into a folder of their own: nothing of the machine changes, and no
+root is needed. Where the archive is, and whose signature counts, the machine's own configuration of apt says."""
 
 from __future__ import annotations
 

@@ -135,6 +135,16 @@ def test_verifying_needs_trust(client: Client, tmp_path: Path) -> None:
     assert code == -32803 and "not trusted" in message
 
 
+def test_no_python_of_elsewhere_is_run(vscode: Client, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.py").write_text(KERNEL, encoding="utf-8")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for number, name in enumerate(("../elsewhere.py", (tmp_path / "elsewhere.py").as_posix())):
+        uri = opened(vscode, folder, PORT.replace("kernels.py", name), f"port_{number}.rs")
+        code, message = vscode.error(METHOD, {"uri": uri})
+        assert code == -32803 and "not in the workspace" in message
+
+
 def test_a_missing_python_is_said(client: Client, tmp_path: Path) -> None:
     client.initialize(capabilities("neovim"), TRUSTED)
     uri = opened(client, tmp_path, PORT.replace("kernels.py", "missing.py"))

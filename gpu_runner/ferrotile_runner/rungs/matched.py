@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ferrotile_runner import json_values as read
@@ -25,15 +26,17 @@ def matched(session: Session, subject: Subject) -> Reached:
         raise ToolMissing(f"no GPU: {found.why}")
     with tempfile.TemporaryDirectory(prefix="ferrotile-") as folder:
         bundle = Path(folder) / "bundle.zip"
-        try:
-            with BundleWriter(bundle, Asked(subject.target, seed=session.inputs.seed), session) as writer:
-                writer.add_subject(subject)
-        except NotBundled as error:
-            raise RungSkipped(str(error)) from error
+        writer = BundleWriter(bundle, Asked(subject.target, seed=session.inputs.seed), session)
         runner = GpuRunner(bundle, writer.manifest, seconds=session.inputs.seconds, cancel=subject.cancel)
         try:
-            device = read.text(runner.device()["name"])
-            verdicts = list(runner.verdicts())
+            with ThreadPoolExecutor(1) as other:  # the device takes some tenths of a second to open
+                opened = other.submit(runner.device)
+                with writer:
+                    writer.add_subject(subject)
+            device = read.text(opened.result()["name"])
+            verdicts = list(runner.verdicts(writer.manifest))
+        except NotBundled as error:
+            raise RungSkipped(str(error)) from error
         except NoGpu as error:
             raise ToolMissing(f"{error.kind}: {error}") from error
         finally:

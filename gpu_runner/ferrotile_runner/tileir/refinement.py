@@ -23,6 +23,9 @@ from ferrotile_runner.tileir.words import show
 
 PRINTS = "prints stay in the order of the program, which the Rust states by no token"
 
+UNORDERED = "nothing orders"
+"""How it begins that accesses lack an order, which simulations see only where another one shows."""
+
 
 class Side(Struct, frozen=True):
     """What one program has where they differ: in words, and at the nearest operation with a place."""
@@ -218,7 +221,7 @@ def _unordered(pair: Conflict, original: Conflict | None) -> Difference:
     when = " of a later round" if pair.across_rounds else ""
     where = "" if earlier.base is later.base else f" of `{show(later.base)}`"
     words = (
-        f"nothing orders the {earlier.kind}{_at(earlier.location)} before the {later.kind}{where}{when}"
+        f"{UNORDERED} the {earlier.kind}{_at(earlier.location)} before the {later.kind}{where}{when}"
         f"{_at(later.location)} in the Rust: it needs the {earlier.kind}'s token (a data dependence is no order)"
     )
     python = None if original is None else Side("", original.later.location or original.earlier.location, later.kind)

@@ -17,6 +17,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 MISSING = -32002
+MEMORY_BYTES = 16 << 30
+"""What the worker may have beside the GPU's memory. A limit of data: a CUDA context reserves more addresses than any
+machine has memory (an H200's context was made, and arrays refused, under such a limit)."""
 Answer = Callable[[Mapping[str, object]], tuple[dict[str, object], bool]]
 
 
@@ -31,10 +34,21 @@ def serving(bundle: Path) -> Answer:
     return Worker(bundle).answer
 
 
+def limit_memory() -> None:
+    """Asks the system to refuse more than `MEMORY_BYTES`, where it can."""
+    if sys.platform == "linux":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = MEMORY_BYTES if most == resource.RLIM_INFINITY else min(MEMORY_BYTES, most)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
 def main() -> None:
     """Serves until stdin ends or something fails. Whatever is printed meanwhile, by kernels too, goes to stderr."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    limit_memory()
     bundle, *roots = sys.argv[1:]
     sys.path[:0] = roots
     answer = serving(Path(bundle))

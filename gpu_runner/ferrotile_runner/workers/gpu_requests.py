@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ferrotile_runner.workers.bundle_format import read_manifest
+from ferrotile_runner.workers.bundle_format import BundleError, Manifest, read_manifest
 from ferrotile_runner.workers.gpu_device import Device, GpuFault
 from ferrotile_runner.workers.gpu_launches import Launch
 
@@ -14,10 +14,12 @@ FAULT, BAD_REQUEST = -32001, -32602
 
 
 class Worker:
-    """Answers requests about one bundle. The device is opened by the first."""
+    """Answers requests about one bundle, which need not be there before the first launch. The device is opened by the
+    first request."""
 
     def __init__(self, path: Path) -> None:
-        self._manifest, self._archive = read_manifest(path), zipfile.ZipFile(path)
+        self._path = path
+        self._bundle: tuple[Manifest, zipfile.ZipFile] | None = None
         self._device: Device | None = None
         self._launch: Launch | None = None
         self._place = (-1, -1)
@@ -39,7 +41,7 @@ class Worker:
             return failed(FAULT, "no driver", f"no NVIDIA driver: {error}")
         except MemoryError:
             return failed(FAULT, "out of memory", "too little memory beside the GPU")
-        except (AssertionError, KeyError, IndexError, ValueError) as error:
+        except (AssertionError, KeyError, IndexError, ValueError, BundleError) as error:
             return failed(BAD_REQUEST, "request", f"{type(error).__name__}: {error}")
 
     def _result(self, method: str, params: Mapping[str, object]) -> dict[str, object]:
@@ -65,6 +67,9 @@ class Worker:
         if self._launch is None or self._place != (kernel, launch):
             if self._launch is not None:
                 self._launch.close()
-            self._launch = Launch(device, self._manifest.kernels[kernel].launches[launch], self._archive)
+            if self._bundle is None:
+                self._bundle = read_manifest(self._path), zipfile.ZipFile(self._path)
+            manifest, archive = self._bundle
+            self._launch = Launch(device, manifest.kernels[kernel].launches[launch], archive)
             self._place = kernel, launch
         return self._launch

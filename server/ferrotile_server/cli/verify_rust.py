@@ -14,6 +14,7 @@ from ferrotile_runner.session import Session
 from ferrotile_runner.toolchain import locate
 from ferrotile_runner.verify import Work, verify_files
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ferrotile_server.cli import json_output
 from ferrotile_server.cli.arguments import Arguments
@@ -57,7 +58,7 @@ def run(arguments: Arguments) -> int:
     else:
         if found.rows:
             print_rungs(found.rows)
-            print_details(found.rows)
+            print_details([_without_what_is_inferred(row) for row in found.rows])
             _print_origin(found.rows, rust)
         for one in found.refused:
             place = rust.name if one.line is None else f"{rust.name}:{one.line}"
@@ -132,13 +133,22 @@ def _print_origin(rows: Sequence[Row], rust: Source) -> None:
     for row in rows:
         report = row.report
         print(f"\n{style.bold(f'{rust.name}::{report.entry}')} is {_verdict(report)}")
+        for line in report.rungs["translated"].detail.splitlines()[1:]:
+            print(style.dim(f"  {line}"))
+
+
+def _without_what_is_inferred(row: Row) -> Row:
+    """It is told with the verdict."""
+    rungs = {rung: result for rung, result in row.report.rungs.items() if rung != "translated"}
+    return Row(row.file, replace(row.report, rungs=rungs))
 
 
 def _verdict(report: KernelReport) -> str:
     """In words, what the Rust is and what the ladder makes of it."""
-    passed = [rung for rung in ("proved", "simulated", "matched") if _passed(report, rung)]
+    if accepted(report) and _passed(report, "proved"):
+        return "not ferrotile's own; it is proved to do what the Python does"
     if accepted(report):
-        return f"not ferrotile's own; it is the same as the Python: {' and '.join(passed)}"
+        return "not ferrotile's own; it is not proved, and made the Python's arrays in every launch that was tried"
     if report.failed:
         return "not ferrotile's own, and not shown to be the same as the Python"
     return "not ferrotile's own; no rung that compares it with the Python was reached"

@@ -1,5 +1,5 @@
 """How each construct of cuTile Python is written in cuTile Rust. Every right side compiles: a test has the real
-compilers check it, in the module of `snippet.py`."""
+compilers check it, in the module of `snippet.py`; expressions are proved to be the Python's."""
 
 from __future__ import annotations
 
@@ -50,7 +50,13 @@ CONSTRUCTS = (
     Construct("x < y, x == y", "let r = lt_tile(x, y);\nlet e = eq_tile(x, y);"),
     Construct("x != y (floats)", "let r = cmpf(x, y, predicate::NotEqual, cmp_ordering::Unordered);"),
     Construct("i // k", "let r = divi(i, k, rounding::NegativeInf);"),
-    Construct("i % k", "let r = i - divi(i, k, rounding::NegativeInf) * k;"),
+    Construct(
+        "i % k",
+        "let zero: Tile<i32, { [16, 32] }> = constant(0, shape![16, 32]);\n"
+        "let t = i % k;\n"
+        "let other = lt_tile(t, zero) ^ lt_tile(k, zero);\n"
+        "let r = select(other & ne_tile(t, zero), t + k, t);",
+    ),
     Construct("ct.cdiv(n, q)", "let r = ceil_div(n, q);"),
     Construct(
         "n // q (scalars)",

@@ -171,6 +171,15 @@ class Surroundings:
 
         self._reader.submit(renew)
 
+    def may_read_beside(self, source: Path, path: Path) -> bool:
+        """Whether a file that `source` names belongs to what is open with it: a workspace folder that both lie in,
+        else the project, else the folder of `source`. Links are followed first."""
+        source, path = source.resolve(), path.resolve()
+        folders = [folder.resolve() for folder in self._projects.folders]
+        around = [folder for folder in folders if folder in source.parents]
+        own = root_of(source, folders)
+        return any(folder in path.parents for folder in (*around, source.parent if own is None else own))
+
     def use_folders(self, uris: Iterable[str], done: Callable[[], None]) -> None:
         """The editor's workspace folders, which are projects where nothing else says so."""
         folders = [path for u in uris if (path := path_of(u)) is not None]

@@ -11,7 +11,16 @@ from msgspec import Struct
 from ferrotile.crate.host_model import Bind, Check, Host, Let, scalar_arguments
 from ferrotile.crate.names import Names
 from ferrotile.crate.plan import Generic, Planned
-from ferrotile.crate.writing import bracketed, call_parts, docs, header, put, struct_value, unsafe_call
+from ferrotile.crate.writing import (
+    STRUCT_WIDTH,
+    bracketed,
+    call_parts,
+    docs,
+    header,
+    put,
+    struct_value,
+    unsafe_call,
+)
 from ferrotile.program.dtypes import DType
 from ferrotile.rust.layout import CALL_WIDTH
 from ferrotile.rust.targets.cutile_0_5 import OPT_LEVEL
@@ -149,7 +158,25 @@ class _Text:
             lines += [f"    /// `{constant}`.", f"    pub {name}: i32,"]
         lines += ["}", "", f"impl Default for {self.names.config} {{", "    fn default() -> Self {"]
         struct_value(lines, 8, "Self", [f"{name}: {value}" for name, _, value in fields])
-        return [*lines, "    }", "}", ""]
+        return [*lines, "    }", "}", "", *self._candidates([name for name, _, _ in fields])]
+
+    def _candidates(self, names: Sequence[str]) -> list[str]:
+        """What the Python's tuner chooses from."""
+        found = self.planned.candidates
+        if not found:
+            return []
+        each = [", ".join(f"{n}: {v}" for n, v in zip(names, one, strict=True)) for one in found]
+        about = "What the Python's tuner chooses from, the default first. The GPU and the sizes tell which is fastest."
+        lines = [f"impl {self.names.config} {{", *docs(about, 4)]
+        head = f"pub const CANDIDATES: [Self; {len(found)}] = "
+        if all(len(one) <= STRUCT_WIDTH for one in each):
+            bracketed(lines, 4, head, [f"Self {{ {one} }}" for one in each], ";")
+        else:
+            lines.append(f"    {head}[")
+            for one in each:
+                struct_value(lines, 8, "Self", one.split(", "), ",")
+            lines.append("    ];")
+        return [*lines, "}", ""]
 
     def plain(self) -> list[str]:
         if not self.makes:

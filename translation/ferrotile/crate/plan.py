@@ -61,11 +61,25 @@ class Planned(Struct, frozen=True):
     def written(self) -> frozenset[str]:
         return frozenset(o.name for o in self.kernel.outputs)
 
+    @property
+    def candidates(self) -> tuple[tuple[int, ...], ...]:
+        """Values of `config` that the Python's tuner chooses from, the default first; empty where there is no choice.
+        Those that differ in a constant that stays as it was are left out."""
+        found = {tuple(self.value(c) for c in self.config): None}
+        for values in map(dict, self.signature.tuned):
+            if all(values.get(n) == v for n, v in self.fixed.items()):
+                found[tuple(values[c] for c in self.config)] = None
+        whole = [tuple(v for v in one if type(v) is int and 0 < v < 1 << 31) for one in found]
+        kept = tuple(one for one in whole if len(one) == len(self.config))
+        return kept if len(kept) > 1 else ()
+
     def value(self, constant: str) -> ConstantValue:
         """A constant's value at the launch."""
         return _value(self.signature, constant)
 
 
+_HINTS = re.compile(r"optimization_hints = \((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\),?\s*")
+"""They are chosen by the sizes of tiles, and the same program with others."""
 _WHOLE = re.compile(r": &Tensor<|\.shape\(\)|\.partition\(shape!\[[^\]]*\]\)(?:;|\.load\()")
 _VIEW = re.compile(r"\.load\(| = ")
 
@@ -166,5 +180,6 @@ def _probe(
 
 def _claims(parts: Parts, entry: Entry, signature: Signature, reach: Reach) -> Claims:
     facts = (*entry.hypotheses, *reach.facts)
-    text = (*parts.body, *(line for helper in parts.helpers for line in helper.lines))
+    body = _HINTS.sub("", "\n".join(parts.body))
+    text = (body, *(line for helper in parts.helpers for line in helper.lines))
     return Claims(text, entry, signature.grid, facts, (*reach.outside, *reach.limits))

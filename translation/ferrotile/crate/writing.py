@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ferrotile.rust.layout import CALL_WIDTH, WIDTH, atom, call, statement
 
-_STRUCT_WIDTH = 18
+STRUCT_WIDTH = 18
 _COMMENT = 100
 _SHORT = 10
 
@@ -94,7 +94,7 @@ def bracketed(lines: list[str], indent: int, prefix: str, items: Sequence[str], 
 def struct_value(lines: list[str], indent: int, head: str, fields: Sequence[str], suffix: str = "") -> None:
     """`head { fields }`."""
     inside = ", ".join(fields)
-    if len(inside) <= _STRUCT_WIDTH:
+    if len(inside) <= STRUCT_WIDTH:
         one = f"{head} {{ {inside} }}{suffix}"
         left, assigned, right = one.partition(" = ")
         if assigned and indent + len(one) > WIDTH:

@@ -135,18 +135,28 @@ _ROOM = {"sm_90": (64 << 10, 96 << 10)}
 than one. Measured with up to 64 and 96 KiB: 0.64 to 0.93 of the time for 13 kernels of five authors with enough blocks
 to keep the GPU busy, 1.00 for three more. With larger results there was no gain; with 160 KiB of factors it took 2.2
 times as long. Kernels launched with 2 to 112 blocks, which run one at a time anyway, took up to 1.4 of the time."""
+_OVERFLOW = {"sm_90": (96 << 10, 128 << 10)}
+"""More than the first and no more than the second, in bytes: results of one round that the registers of one block do
+not hold (128 threads with 255 of 4 bytes are 127.5 KiB), and those of two do. Two kernels with tiles of 128 x 256 took
+0.08 and 0.12 of the time in two; those with results of up to 96 KiB took 1.08 and more."""
 
 
 def entry_hints(program: Program, target: str) -> tuple[EntryHint, ...]:
-    """The hints for an entry that says nothing of its own: two blocks on a processor at a time where a loop multiplies
-    matrices, for which the assembler would otherwise take all registers and all shared memory for one."""
-    room = _ROOM.get(target)
+    """The hints for an entry that says nothing of its own. Where a loop multiplies matrices: two blocks on a processor
+    at a time, for which the assembler would otherwise take all registers and all shared memory for one; or two CTAs a
+    block, where one cannot hold the results."""
     said = [hint for hint in program.hints if hint.target in (None, target)]
-    if room is None or any(h.name == "occupancy" or (h.name == "num_ctas" and h.value > 1) for h in said):
+    if target not in _ROOM or any(h.name == "occupancy" or (h.name == "num_ctas" and h.value > 1) for h in said):
         return ()
     rounds = [_bytes_of(products) for products in _products_by_round(program) if products]
-    fits = rounds and all(results <= room[0] and factors <= room[1] for results, factors in rounds)
-    return (EntryHint("occupancy", 2, target),) if fits else ()
+    if not rounds:
+        return ()
+    room, (most, twice) = _ROOM[target], _OVERFLOW[target]
+    if all(results <= room[0] and factors <= room[1] for results, factors in rounds):
+        return (EntryHint("occupancy", 2, target),)
+    if all(most < results <= twice for results, _ in rounds) and not any(h.name == "num_ctas" for h in said):
+        return (EntryHint("num_ctas", 2, target),)
+    return ()
 
 
 def _bytes_of(products: Sequence[Operation]) -> tuple[int, int]:

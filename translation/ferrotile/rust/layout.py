@@ -19,6 +19,7 @@ class Code(Struct, frozen=True):
     """An expression on one line. `precedence` is Rust's (20 = needs no parentheses); `narrow` = rustfmt keeps it on one
     line if that fits; `head` and `arguments` describe an outermost call, `chain` counts method calls in a row;
     `links` are the receiver and the calls of a chain that may break at its dots;
+    `terms` are the operands of a chain of one precedence, each but the first after its operator;
     `parts` are the inlined values and their lengths, for un-inlining."""
 
     text: str
@@ -29,12 +30,13 @@ class Code(Struct, frozen=True):
     chain: int = 0
     links: tuple[str, ...] = ()
     parts: tuple[tuple[int, int], ...] = field(default=())
+    terms: tuple[str, ...] = ()
 
     def inlined(self, value: int) -> Code:
         """The same, marked as the inlined form of a value."""
         return Code(
             self.text, self.precedence, self.narrow, self.head, self.arguments, self.chain, self.links,
-            (*self.parts, (value, len(self.text))),
+            (*self.parts, (value, len(self.text))), self.terms,
         )  # fmt: skip
 
 
@@ -73,7 +75,10 @@ def binary(left: Code, symbol: str, right: Code, precedence: int) -> Code:
         else f"({left.text})"
     )
     b = right.text if right.precedence > precedence else f"({right.text})"
-    return Code(f"{a} {symbol} {b}", precedence, left.narrow and right.narrow, parts=(*left.parts, *right.parts))
+    first = left.terms if left.terms and left.precedence == precedence and a == left.text else (a,)
+    terms = (*first, f"{symbol} {b}")
+    narrow = left.narrow and right.narrow
+    return Code(f"{a} {symbol} {b}", precedence, narrow, parts=(*left.parts, *right.parts), terms=terms)
 
 
 def array(*items: Code) -> Code:
@@ -113,6 +118,11 @@ def statement(prefix: str, code: Code, suffix: str, indent: int) -> list[str] | 
     assigned = prefix.endswith("= ")
     if code.narrow and assigned and indent + 4 + len(code.text) + len(suffix) <= WIDTH:
         return [prefix.rstrip(), f"    {code.text}{suffix}"]
+    if code.narrow and code.terms and prefix and indent + len(prefix) + len(code.terms[0]) <= WIDTH:
+        more = [f"    {term}" for term in code.terms[1:]]
+        more[-1] += suffix
+        if all(indent + len(line) <= WIDTH for line in more):
+            return [f"{prefix}{code.terms[0]}", *more]
     if len(code.links) > 2 and prefix and indent + len(prefix) + len(code.links[0]) <= WIDTH:
         calls = [f"    {link}" for link in code.links[1:]]
         calls[-1] += suffix

@@ -33,6 +33,7 @@ from ferrotile.signatures.model import (
 from ferrotile.signatures.selection import select
 from ferrotile.signatures.symbols import Symbols
 from ferrotile.signatures.tensors import extent
+from ferrotile.signatures.tuned import Tuned, divided_by
 from ferrotile.signatures.typecheck import read_typecheck
 from ferrotile.signatures.usage import Usage, Use, constant_value, read_usage
 from ferrotile.signatures.values import (
@@ -200,14 +201,28 @@ class _Inference:
             return replace(made, grid=grid, grid_source=source, divided=() if grid is None else named)
         if site is None:
             return made
+        tuned = self._tuned(site)
+        made = replace(made, tuned=tuple(dict.fromkeys(t for t, _ in tuned)))
         launched = launched_grid(site.grid, symbols, values, whole)
         made = replace(made, site=Site(site.span, site.module, site.line))
         if launched is None:
             return made
-        multiples, divided = launched.multiples, launched.divided
+        grids = [(launched_grid(grid, symbols, {**values, **dict(t)}, whole), t) for t, grid in tuned]
+        multiples, divided = launched.multiples, divided_by(launched, values, grids)
         return replace(
             made, grid=launched.factors, grid_source=Source.LAUNCH, multiples=multiples, divided=divided
         )
+
+    def _tuned(self, site: Launch) -> list[tuple[Tuned, Value]]:
+        """The constants and the grid in the other configurations of a tuner."""
+        found: list[tuple[Tuned, Value]] = []
+        for items, grid in site.others:
+            if len(items) == len(self._parameters):
+                passed = {p.arg: v for p, v in zip(self._parameters, items, strict=True)}
+                constants = self._constants(passed)
+                if all(c.source is not Source.ASSUMED for c in constants.values()):
+                    found.append((tuple((n, c.value) for n, c in constants.items()), grid))
+        return found
 
     # Constants
 

@@ -74,7 +74,8 @@ class Site(Struct, frozen=True):
 
 class Signature(Struct, frozen=True):
     """Arguments in Python order. `grid[axis]` is a product of factors; a missing axis has 1 block; None = unknown.
-    `multiples`: extents that the launch divides without rounding up, and by what."""
+    `multiples`: extents that the launch divides without rounding up, and by what. `tuned`: the constants in
+    other configurations that a tuner may take, as far as they are known."""
 
     kernel: str
     arguments: tuple[Argument, ...]
@@ -84,3 +85,4 @@ class Signature(Struct, frozen=True):
     multiples: tuple[tuple[str, int], ...] = ()
     divided: tuple[tuple[str | None, ...], ...] = ()
     """Runs parallel to `grid`: the constant parameter that the launch divides by, None for a number of its own."""
+    tuned: tuple[tuple[tuple[str, ConstantValue], ...], ...] = ()

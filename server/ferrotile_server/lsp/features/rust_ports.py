@@ -182,6 +182,8 @@ class Ports:
         if own is None:
             raise RequestFailed("The Rust is in no file yet: save it beside the Python that it names.")
         path = own.parent.joinpath(one.file).resolve()
+        if not context.surroundings.may_read_beside(own, path):
+            raise RequestFailed(f"{one.file} is not in the workspace that the Rust is in: its code is not run.")
         opened = next((f for f in context.documents if (p := path_of(f.uri)) is not None and p.resolve() == path), None)
         if opened is not None:
             snapshot = await context.snapshot(opened.uri)

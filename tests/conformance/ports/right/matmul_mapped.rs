@@ -1,4 +1,5 @@
 // ferrotile: kernels.py::matmul
+// ferrotile: grid M/64 * N/64
 // Persistent: each block walks over its share of the tiles of `c`.
 #[cutile::module]
 mod gemm {

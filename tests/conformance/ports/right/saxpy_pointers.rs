@@ -1,4 +1,5 @@
 // ferrotile: kernels.py::saxpy
+// ferrotile: map x.shape[0]=n
 //
 // The CUDA programmer's way: three pointers and a length, lanes beyond the end are masked.
 

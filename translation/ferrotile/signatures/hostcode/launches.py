@@ -37,6 +37,8 @@ _NAMES = {
     "args": ("args", "args_fn", "kernel_args"),
     "space": ("search_space", "space", "configs"),
 }
+_OTHERS = 32
+"""Configurations of a tuner of which the arguments are read, beside the first."""
 _SEARCHES = ("exhaustive_search", "autotune_launch")
 
 
@@ -77,6 +79,7 @@ def launch(
     """Note a launch. A tuner launches the first configuration of its space; its result's best one is that."""
     name = dotted.rpartition(".")[2]
     configs = 0
+    others: tuple[tuple[tuple[Value, ...], Value], ...] = ()
     chosen: Value = UNKNOWN
     if not dotted:
         kernel: Value | None
@@ -87,7 +90,10 @@ def launch(
             _argument(arguments, order, _NAMES[part]) for part in ("kernel", "grid", "args", "space")
         )
         if name in _SEARCHES:
-            chosen, configs = searched(space)
+            chosen, rest = searched(space)
+            configs = len(rest)
+            if _callable(passed):
+                others = tuple(_configured(run, passed, grid, other, call) for other in rest[:_OTHERS])
             kernel = call(run, kernel, Arguments((chosen,), {})) if _makes(run, kernel) else kernel
         given = Arguments((chosen,), {}) if name in _SEARCHES else Arguments((), {})
         grid = call(run, grid, given) if _callable(grid) else grid
@@ -100,11 +106,22 @@ def launch(
         assert isinstance(found.node, ast.FunctionDef)
         equal = tuple((a, resolve(run, a)) for a in run.equal)
         shown = UNKNOWN if grid is None else grid
-        run.sites.append(Launch(found.node.name, items, shown, span, home, module, line, equal, configs))
+        run.sites.append(Launch(found.node.name, items, shown, span, home, module, line, equal, configs, others))
     if name in _SEARCHES:
         best = Instance(None, {"config": chosen, "kernel": kernel or UNKNOWN})
         return Instance(None, {"best": best, "tuned_config": chosen, "best_config": chosen})
     return UNKNOWN
+
+
+def _configured(
+    run: Run, passed: Value | None, grid: Value | None, chosen: Value, call: Callable[..., Value]
+) -> tuple[tuple[Value, ...], Value]:
+    """The arguments and the grid of a launch with one configuration of a tuner; no arguments where they are not
+    known."""
+    given = Arguments((chosen,), {})
+    items = elements(call(run, passed, given))
+    blocks = call(run, grid, given) if _callable(grid) else grid
+    return tuple(items or ()), UNKNOWN if blocks is None else blocks
 
 
 def _argument(arguments: Arguments, order: tuple[str, ...], names: tuple[str, ...]) -> Value | None:
@@ -127,11 +144,12 @@ def _kernel(run: Run, value: Value | None) -> Function | None:
     return None
 
 
-def searched(space: Value | None) -> tuple[Value, int]:
-    """The first configuration of a search space, and how many others it has."""
+def searched(space: Value | None) -> tuple[Value, tuple[Value, ...]]:
+    """The first configuration of a search space, and the others."""
     if isinstance(space, Table) and space.stored is None and space.items:
-        return next(iter(space.items.values())), len(space.items) - 1
+        first, *rest = space.items.values()
+        return first, tuple(rest)
     items = None if space is None else elements(space)
     if not items:
-        return Unknown(), 0
-    return items[0], len(items) - 1
+        return Unknown(), ()
+    return items[0], tuple(items[1:])

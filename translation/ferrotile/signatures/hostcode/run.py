@@ -22,7 +22,8 @@ KERNEL_MAKERS = ("cuda.tile.kernel", "cuda.tile.function")
 class Launch(Struct, frozen=True):
     """One launch: the kernel's arguments and grid as far as they are known. `home` is the kernel's module (`""`: the
     file itself), `module` and `line` (1-based) say where the launch stands if that is another file, else `span` does.
-    `equal` maps identities of integers to equal ones. `configs`: how many other configurations a tuner may take."""
+    `equal` maps identities of integers to equal ones. `configs`: how many other configurations a tuner may take;
+    `others`: the arguments and the grid with some of them."""
 
     kernel: str
     arguments: tuple[Value, ...] | None
@@ -33,6 +34,7 @@ class Launch(Struct, frozen=True):
     line: int = 0
     equal: tuple[tuple[str, str], ...] = ()
     configs: int = 0
+    others: tuple[tuple[tuple[Value, ...], Value], ...] = ()
 
 
 class Home(Struct):
