@@ -93,7 +93,8 @@ def _absorbing(known: Known, op: Operation) -> bool:
             return any(_ordinary(known, operand) for operand in op.operands)
         case "fma":
             factors = (op.one("lhs"), op.one("rhs"))
-            return _ordinary(known, op.one("acc")) and any(_ordinary(known, factor) for factor in factors)
+            small = any(_ordinary(known, factor) for factor in factors) or known.alike(*factors)  # a square
+            return _ordinary(known, op.one("acc")) and small
         case _:
             return False
 

@@ -16,6 +16,7 @@ from ferrotile_runner.rungs.subject import RungFailure, RungSkipped
 from ferrotile_runner.session import Session
 from ferrotile_runner.tileir.model import Entry
 from ferrotile_runner.tileir.printer import print_entry
+from ferrotile_runner.tileir.text import ReadError
 from judging import Judge
 from msgspec.structs import replace
 from subjects import Source, pair_of
@@ -43,7 +44,7 @@ def of_rust(
         subject = replace(source.subject, kernel=replace(kernel, rust=text))
         try:
             entry = session.rust_entry(subject)
-        except (RungFailure, ProcessError):
+        except (RungFailure, ProcessError, ReadError):
             continue
         printed = print_entry(entry)
         if printed in seen or not same_interface(entry, judge.rust):
