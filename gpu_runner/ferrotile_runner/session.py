@@ -23,6 +23,7 @@ from ferrotile_runner.slice import slice_source
 from ferrotile_runner.targets import needed_target
 from ferrotile_runner.tileir.model import Entry, Module
 from ferrotile_runner.tileir.reader import read
+from ferrotile_runner.tileir.text import ReadError
 from ferrotile_runner.toolchain import Toolchain, cache_directory
 from ferrotile_runner.typecheck import RustDiagnostic, TypeCheckError, type_check
 
@@ -248,7 +249,10 @@ class Session:
             text = disassemble(self.toolchain, bytecode)
         except DisassemblyError as error:
             raise ProcessError(Ending.CRASHED, f"tileirdisasm: {error}") from error
-        module = read(text)
+        try:
+            module = read(text)
+        except ReadError as error:
+            raise RungSkipped(f"Tile IR that ferrotile cannot read: {error}") from error
         return Code(TileIr(text, name), _entry(module, name), bytecode)
 
     def located(self, code: Code) -> Entry:

@@ -207,3 +207,19 @@ def test_what_depends_on_the_order_of_blocks_is_open(tmp_path: Path) -> None:
     code, (_, verdict, total), _ = ran(bundle)
     assert code == 0 and verdict["verdict"] == "open"
     assert (total["summary"]["matched"], total["summary"]["open"], total["summary"]["kernels_matched"]) == (0, 1, 1)
+
+
+def test_two_results_that_differ_stand_beside_what_f64_makes_of_it(tmp_path: Path) -> None:
+    near = DOUBLE.replace("2.0 * x[i]", "2.0 * x[i] * (1 + 2.0**-23 * (i == 3))")
+    one = launch("four", "a", "b", depth=4)
+    known = one.arrays[1]._replace(reference="y.reference")
+    unknown = one.arrays[1]._replace(no_reference="`bitcast` uses the bits of a float")
+    for array, said in ((known, "in f64: 6.25"), (unknown, "in f64: not known, `bitcast` uses the bits of a float")):
+        made = one._replace(arrays=(one.arrays[0], array))
+        bundle = write(tmp_path / "b.zip", {"a": DOUBLE, "b": near}, [made])
+        with zipfile.ZipFile(bundle, "a") as archive:
+            archive.writestr("y.reference", np.array([2.0, -4.0, 1.0, 6.25]).tobytes())
+        code, (_, verdict, _), _ = ran(bundle)
+        assert code == 0 and verdict["verdict"] == "match"
+        assert verdict["arrays"]["y"]["worst"] == [3]
+        assert said in verdict["arrays"]["y"]["words"]

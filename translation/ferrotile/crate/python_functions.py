@@ -24,6 +24,8 @@ ELEMENTS: Mapping[str, str] = {
 }  # fmt: skip
 """What Python calls the element types that DLPack has."""
 GENERIC = "float16, bfloat16 or float32"
+_APART = 2
+"""Element types that are chosen apart; of more, all are one, since the compiler makes each combination."""
 _LOCAL = ("py", "stream", "call", "gpu", "config", "grid")
 _SCALARS = {"f32": "float", "f64": "float", "f16": "float", "bf16": "float", "bool": "bool"}
 
@@ -148,6 +150,8 @@ class _Function:
         first = first or f"The kernel `{planned.kernel.name}` of {path}."
         text = [f"{first}{'' if first.endswith('.') else '.'} Writes {outputs}."]
         text.append("\n".join(self._shape(a) for a in planned.arrays))
+        if len(self._variables()) > _APART:
+            text.append("All tensors of several element types have the same one.")
         fixed = [f"`{n}` = {v}" for n, v in planned.fixed.items() if v is not None]
         text += [f"Fixed as at the launch in Python: {', '.join(fixed)}."] if fixed else []
         if self.launch.promises:
@@ -180,13 +184,15 @@ class _Function:
         if variables:
             self.types |= set(HALVES)
         depth = 8
-        for variable in variables:
+        alone, alike = (variables, []) if len(variables) <= _APART else (variables[:1], variables[1:])
+        for variable in alone:
             name = self.local[first[variable].name]
             lines.append(f'{" " * depth}let element = call.given("{name}", {name})?;')
             lines.append(f"{' ' * depth}with_float! {{ {variable} = element => {{")
             depth += 4
+        lines += [f"{' ' * depth}type {variable} = {alone[0]};" for variable in alike]
         lines += self._launch(depth)
-        for _ in variables:
+        for _ in alone:
             depth -= 4
             lines.append(f"{' ' * depth}}}}}")
         return lines
