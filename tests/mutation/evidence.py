@@ -19,7 +19,7 @@ from msgspec import json as records
 _HEAD = Path(__file__).with_name("evidence_head.md")
 
 
-_COMMANDS = """python tests/mutation --count 8 --seed {seed}
+_COMMANDS = """python tests/mutation --count 14 --seed {seed}
 python tests/mutation --count -1 --rust-kinds 10 --seed {seed}"""
 
 

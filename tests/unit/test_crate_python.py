@@ -111,6 +111,27 @@ def test_generic_kernels_look_at_the_element_type(kernels: Crate) -> None:
     )
 
 
+def test_more_than_two_element_types_are_one() -> None:
+    text = (
+        HEAD
+        + """
+# ferrotile: x: A[N], y: B[N], u: C[N], v: D[N], S=64, grid=(N/S,)
+@ct.kernel
+def two(x, y, u, v, S: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(y, index=(i,), tile=ct.astype(ct.load(x, index=(i,), shape=(S,)), y.dtype))
+    ct.store(v, index=(i,), tile=ct.astype(ct.load(u, index=(i,), shape=(S,)), v.dtype))
+"""
+    )
+    plan = contents_of("my-kernels", [python_file(text)]).modules[0].kernels[0].planned
+    variables = [g.name for g in plan.generics if g.type]
+    assert len(variables) == 4
+    rust = _text(_crate(("mine", text)), "python/src/lib.rs")
+    # The compiler would make 81 kernels of four types that are chosen apart.
+    assert rust.count("with_float! { ") == 1
+    assert [f"type {v} = {variables[0]};" in rust for v in variables] == [False, True, True, True]
+
+
 def test_two_kernels_of_one_name_have_names_of_their_own() -> None:
     one = (
         HEAD

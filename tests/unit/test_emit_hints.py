@@ -253,3 +253,5 @@ def test_a_gather_is_padded_by_its_load() -> None:
     assert "load_padded_2(" in rust and "select(" not in rust
     (other,) = translate_document(Document(text.replace("PAD", ", padding_value=1.0"))).kernels
     assert "padding: E,\n" in (other.rust or "") and "padding.broadcast(shape![M, N])" in (other.rust or "")
+    (byte,) = translate_document(Document(text.replace("PAD", "").replace("f16[", "i8["))).kernels
+    assert "E::ZERO" not in (byte.rust or "")  # the JIT knows none of i8

@@ -236,9 +236,9 @@ def lints_of(lines: Sequence[str]) -> set[str]:
     last = {found[1]: text.find(";\n", found.end()) for found in _ASSIGNED.finditer(text)}
     replaced = re.search(r"\b(?:loop|while)\b", text) is not None
     # The first value, where another comes next; the last one, where nothing reads it.
-    firsts = (re.compile(rf"\blet mut {name}\b[^;]*;(.*?)\b{name}\b( = [^;]*)?", re.DOTALL) for name in last)
-    nexts = [found for found in (first.search(text) for first in firsts) if found is not None and found[2]]
-    replaced = replaced or any(re.search(rf"\b{found[0].split()[2].rstrip(':')}\b", found[2]) is None for found in nexts)
+    for name in last:
+        found = re.search(rf"\blet mut {name}\b[^;]*;.*?\b{name}\b( = [^;]*)?", text, re.DOTALL)
+        replaced |= found is not None and bool(found[1]) and re.search(rf"\b{name}\b", found[1]) is None
     if replaced or any(re.search(rf"\b{name}\b", text[end:]) is None for name, end in last.items()):
         lints.add("unused_assignments")
     if _LEAVES.search(text):

@@ -21,6 +21,7 @@ from ferrotile.rust.element_helpers import (
     strides_helper,
 )
 from ferrotile.rust.layout import Code, atom, call
+from ferrotile.rust.targets.cutile_0_5 import ZEROS
 
 if TYPE_CHECKING:
     from ferrotile.rust.memory import Memory
@@ -45,7 +46,7 @@ class Elements:
         proved = self._proved(found, plan)
         request = Request(found, plan.dtype, plan.tokens, used, shared, proved, sizes)
         if pads_lanes(request):
-            request = replace(request, zero=self._is_zero(found.padding))
+            request = replace(request, zero=plan.dtype.name in ZEROS and self._is_zero(found.padding))
         name = self._helper(request)
         arguments = [atom(memory.reference(found.array)), *map(self._index, found.index)]
         arguments += [body.tile(v) for v in found.values]

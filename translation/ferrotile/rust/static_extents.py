@@ -57,8 +57,6 @@ def _may(array: ArrayPlan) -> bool:
     return array.form in _FORMS and (array.tokens or not array.ordered) and array.before is None
 
 
-
-
 def _size(extent: str | int, constants: Mapping[str, int], generic: Set[int]) -> Size:
     """`generic`: values of const generics. A number that is one of them may be it, and another one elsewhere."""
     if isinstance(extent, int):

@@ -91,6 +91,8 @@ ENTRY_HINTS = MappingProxyType(
     {"occupancy": "occupancy", "num_ctas": "num_cta_in_cga", "num_worker_warps": "num_worker_warps_per_cta"}
 )
 """Hints of `@ct.kernel` and their keys in the entry's attribute."""
+ZEROS = frozenset(("f16", "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2", "i32", "i64", "u32", "u64"))
+"""Element types whose `ZERO` the JIT takes in `constant(E::ZERO, ..)`."""
 OPT_LEVEL = 3
 """The optimisation level that both languages compile with unless told otherwise."""
 WORKER_WARPS = frozenset((4, 8))
