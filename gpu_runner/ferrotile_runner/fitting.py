@@ -96,4 +96,3 @@ class Fitter:
         arrays = (a for a in self._signature.arguments if isinstance(a, ArrayArgument) and a.name == name)
         extents = next((a.extents for a in arrays), ())
         return sorted(range(rank), key=lambda axis: (axis < len(extents) and extents[axis] in blocks, -axis))
-

@@ -67,7 +67,6 @@ Verifier = Callable[["Analysis", Sequence[KernelTranslation], Sequence[str], Pro
 """Climbs the named rungs with kernels of one analysed document; gives each report as soon as it is known."""
 
 
-
 class Candidate(Struct, frozen=True):
     """Rust that ferrotile did not write, and what its author says of it. `entry`, `mapping`, `assume` and `grid` as in
     `ferrotile_runner.candidate.candidate_kernel`."""
@@ -290,11 +289,7 @@ class Application:
 
     def record(self, uri: str, analysis: Analysis, name: str, reports: Sequence[KernelReport]) -> Verdict:
         """Keep what `verify` said about the kernel `name` of the file `uri`."""
-        outcomes = tuple(
-            _outcome(rung, result)
-            for report in reports
-            for rung, result in report.rungs.items()
-        )
+        outcomes = tuple(_outcome(rung, result) for report in reports for rung, result in report.rungs.items())
         start = analysis.named(name)[0].span.start
         known = set(analysis.diagnostics)
         found = {

@@ -99,8 +99,10 @@ def test_one_module_one_line_and_what_is_missing(crate: Path) -> None:
 
 def test_paths_in_code_and_documentation_lead_into_the_module(crate: Path) -> None:
     regenerate(crate, GENERATED)
-    assert (crate / "src/kernels/mod.rs").read_text().startswith(
-        "//! See [`crate::kernels::rows`].\n#![allow(missing_docs)]\n\npub mod launch;\n"
+    assert (
+        (crate / "src/kernels/mod.rs")
+        .read_text()
+        .startswith("//! See [`crate::kernels::rows`].\n#![allow(missing_docs)]\n\npub mod launch;\n")
     )
     rows = (crate / "src/kernels/rows.rs").read_text()
     assert rows.startswith("use crate::kernels::launch::Launch;")
@@ -250,7 +252,7 @@ def test_a_crate_of_ferrotile_without_its_record_is_not_taken_for_another(tmp_pa
     assert regenerate(tmp_path, GENERATED).up_to_date  # all is as generated: the record is made anew
     shutil.rmtree(tmp_path / HOME)
     manifest = tmp_path / "Cargo.toml"
-    manifest.write_text(manifest.read_text() + '\n[features]\nx = []\n')
+    manifest.write_text(manifest.read_text() + "\n[features]\nx = []\n")
     with pytest.raises(ExportError, match="restore it from version control"):
         regenerate(tmp_path, GENERATED)
     assert not (tmp_path / "src/kernels").exists()
@@ -260,7 +262,7 @@ def test_a_crate_of_ferrotile_is_merged_as_a_whole(tmp_path: Path) -> None:
     assert module_folder(tmp_path, "kernels") == "src"
     regenerate(tmp_path, GENERATED)
     text = (tmp_path / "Cargo.toml").read_text()
-    (tmp_path / "Cargo.toml").write_text(text.replace("[dependencies]", "[dependencies]\nanyhow = \"1\"\n", 1))
+    (tmp_path / "Cargo.toml").write_text(text.replace("[dependencies]", '[dependencies]\nanyhow = "1"\n', 1))
     outcome = regenerate(tmp_path, {**GENERATED, "README.md": "# New\n"})
     assert actions(outcome)["Cargo.toml"] is Action.KEPT and actions(outcome)["README.md"] is Action.UPDATED
     assert module_folder(tmp_path, "kernels") == "src" and not (tmp_path / "src/kernels").exists()

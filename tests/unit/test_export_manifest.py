@@ -126,7 +126,7 @@ def test_what_the_workspace_has_is_taken_from_it() -> None:
     old = edit('[package]\nname = "a"\n', workspace='[workspace.dependencies]\ncutile = "0.3"\n')
     assert "cutile" not in tomllib.loads(old.text)["dependencies"]
     assert old.conflicts == ('[workspace.dependencies] cutile = "0.3" is there, "0.5" is needed',)
-    member = edit('[dependencies]\ncutile.workspace = true\n', workspace='[workspace.dependencies]\ncutile = "0.3"\n')
+    member = edit("[dependencies]\ncutile.workspace = true\n", workspace='[workspace.dependencies]\ncutile = "0.3"\n')
     assert member.conflicts[0] == 'cutile = "0.3" is there, "0.5" is needed'
 
 

@@ -179,7 +179,7 @@ def test_close_ends_a_call_of_another_thread(child: JsonProcess) -> None:
 
 def test_a_run_kills_the_whole_group() -> None:
     script = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
-    with pytest.raises(ProcessError) as raised:  # the grandchild holds the pipes open: a run that let it live would wait
+    with pytest.raises(ProcessError) as raised:  # a grandchild that lived would hold the pipes
         run(Command((sys.executable, "-c", script)), 0.5)
     assert raised.value.ending is Ending.TIMEOUT
 

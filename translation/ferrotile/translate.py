@@ -168,9 +168,7 @@ def _kernel(
     return tuple(kernels), tuple(parts)
 
 
-def _with_choices(
-    module: Module, source: FunctionSource, options: Options
-) -> tuple[Options, tuple[Diagnostic, ...]]:
+def _with_choices(module: Module, source: FunctionSource, options: Options) -> tuple[Options, tuple[Diagnostic, ...]]:
     """The options with what a tuner chose for this kernel, and what in the comment is not understood."""
     binding = module.binding_of(source)
     places = dict.fromkeys(span.start for span in (source.span, source.span if binding is None else binding.span))

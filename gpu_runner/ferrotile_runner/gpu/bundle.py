@@ -199,9 +199,11 @@ class BundleWriter:
         target, cancel = self._asked.target, subject.cancel
         key = repr((text, kernel.name, signature, divisors))
         if key not in self._originals:
-            self._originals[key] = self._session.python().cubin(
-                text, kernel.name, signature, target, specialization=divisors, cancel=cancel
-            ).data
+            self._originals[key] = (
+                self._session.python()
+                .cubin(text, kernel.name, signature, target, specialization=divisors, cancel=cancel)
+                .data
+            )
         known: dict[str, Specialization] = {}
         for parameter in entry.parameters:
             found = divisors.get(parameter.copy_of or parameter.name)

@@ -129,9 +129,7 @@ class Tuner(Struct, frozen=True):
     cancel: threading.Event | None = None
     progress: Callable[[str], None] = lambda words: None
 
-    def tune(
-        self, document: Document, module: Module | None, kernel: KernelTranslation, translate: Translate
-    ) -> Tuned:
+    def tune(self, document: Document, module: Module | None, kernel: KernelTranslation, translate: Translate) -> Tuned:
         """Searches the hints of one kernel. Raises ToolMissing without compilers, ProcessError where nothing can be
         measured."""
         assert kernel.program is not None
@@ -141,9 +139,7 @@ class Tuner(Struct, frozen=True):
         if not trials or trials[0].ratio is None:
             return Tuned(tuple(trials) or (Trial(PLAIN, None, "out of time"),), untried)
         known = {trial.choices: trial for trial in trials}
-        faster = sorted(
-            (t for t in trials[1:] if t.time < trials[0].time * (1 - MARGIN)), key=lambda trial: trial.time
-        )
+        faster = sorted((t for t in trials[1:] if t.time < trials[0].time * (1 - MARGIN)), key=lambda trial: trial.time)
         together = list(_together(faster))
         more, late = self._stage(subject, together, known)
         return Tuned((*trials, *more), untried + late)
@@ -190,7 +186,6 @@ class Tuner(Struct, frozen=True):
                     trials[choices] = _trial(choices, one)
                     self.results.put(key, trials[choices])
         return list(trials.values()), untried
-
 
     def _key(self, subject: _Subject, kernel: KernelTranslation) -> tuple[str, ...]:
         """What a ratio depends on, but for the GPU: the original with what it calls, the Rust, types, the target."""

@@ -51,9 +51,7 @@ def check_report(checked: Sequence[Translated]) -> str:
     return _text({**to_json(reports, VERSION), "diagnostics": loose})
 
 
-def verify_report(
-    reports: Sequence[tuple[str, KernelReport]], refused: Sequence[tuple[str, int, str]] = ()
-) -> str:
+def verify_report(reports: Sequence[tuple[str, KernelReport]], refused: Sequence[tuple[str, int, str]] = ()) -> str:
     """The report of `ferrotile verify`: file names and what the ladder said; `refused`: a Rust file, its line and why
     it cannot be verified."""
     made = to_json([replace(report, file=file) for file, report in reports], VERSION)

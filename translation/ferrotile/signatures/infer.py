@@ -209,9 +209,7 @@ class _Inference:
             return made
         grids = [(launched_grid(grid, symbols, {**values, **dict(t)}, whole), t) for t, grid in tuned]
         multiples, divided = launched.multiples, divided_by(launched, values, grids)
-        return replace(
-            made, grid=launched.factors, grid_source=Source.LAUNCH, multiples=multiples, divided=divided
-        )
+        return replace(made, grid=launched.factors, grid_source=Source.LAUNCH, multiples=multiples, divided=divided)
 
     def _tuned(self, site: Launch) -> list[tuple[Tuned, Value]]:
         """The constants and the grid in the other configurations of a tuner."""
