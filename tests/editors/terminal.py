@@ -92,9 +92,10 @@ class Terminal:
         """Wait until all these are on the screen."""
         self.until(" and ".join(words), lambda: all(w in self.text for w in words))
 
-    def settle(self, quiet: float = 0.3) -> None:
-        """Wait until nothing more is drawn for a moment."""
-        while self._read(quiet):
+    def settle(self, quiet: float = 0.1, most: float = 0.5) -> None:
+        """Wait until nothing more is drawn for a moment; what turns while work goes on is drawn all the time."""
+        end = time.monotonic() + most
+        while time.monotonic() < end and self._read(quiet):
             pass
 
     def ended(self, seconds: float = 20.0) -> int:
