@@ -88,9 +88,9 @@ class Terminal:
                 raise AssertionError(f"ended before: {what}\n{self.text}")
         return found
 
-    def shows(self, *words: str) -> None:
+    def shows(self, *words: str, seconds: float = PATIENCE_S) -> None:
         """Wait until all these are on the screen."""
-        self.until(" and ".join(words), lambda: all(w in self.text for w in words))
+        self.until(" and ".join(words), lambda: all(w in self.text for w in words), seconds)
 
     def settle(self, quiet: float = 0.1, most: float = 0.5) -> None:
         """Wait until nothing more is drawn for a moment; what turns while work goes on is drawn all the time."""

@@ -28,8 +28,10 @@ RECORDED = Path(__file__).parents[1] / "lsp" / "capabilities" / "helix.json"
 HINTS = "editor.lsp.display-inlay-hints = true"
 MARK = "●"
 ESCAPE = "\x1b"
+VERDICT_S = 300.0
+"""For a verdict: the first of a machine compiles cuTile Rust, and others may be compiling."""
 
-pytestmark = [pytest.mark.editor, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.editor, pytest.mark.timeout(700)]
 
 
 class Installed:
@@ -220,7 +222,7 @@ def test_verify_where_it_is_trusted(helix: Installed, tmp_path: Path) -> None:
         screen.until("a mark", lambda: len(s.marked()) == 1)
         s.at("def softmax", "softmax")
         s.choose("Verify `softmax`")
-        screen.shows("`softmax` verified: proved, simulated, assembled, type-checked")
+        screen.shows("`softmax` verified: proved, simulated, assembled, type-checked", seconds=VERDICT_S)
         assert s.marked()[0].startswith("def softmax(")
         s.type(" k")
         screen.shows("fn softmax<", "softmax: proved")
@@ -232,7 +234,7 @@ def test_verify_where_it_is_trusted(helix: Installed, tmp_path: Path) -> None:
         screen.shows("`softmax` verified: proved, simulated, assembled, type-checked")
         s.command("lsp-workspace-command ferrotile.server.verifyWorkspace")
         s.open("double.py")
-        screen.until("a failed verdict", lambda: s.marked())
+        screen.until("a failed verdict", s.marked, VERDICT_S)
         s.type("]d")
         screen.shows("no data here")
         assert os.fspath(s.home.kernels) in str(s.sent("initialize")[0]["workspaceFolders"])
