@@ -87,8 +87,8 @@ def test_every_array_has_its_choices() -> None:
     program = translated(text()).program
     assert program is not None
     words = [str(one) for one in single_choices(program)]
-    assert words[:6] == ["w.load=tma", "w.load=plain", "x.load=tma", "x.load=plain", "y.store=tma", "y.store=plain"]
-    assert words[6:] == [f"occupancy={n}" for n in (1, 2, 4, 8, 16)]
+    assert words[-6:] == ["w.load=tma", "w.load=plain", "x.load=tma", "x.load=plain", "y.store=tma", "y.store=plain"]
+    assert sorted(words[:-6]) == sorted(f"occupancy={n}" for n in (1, 2, 4, 8, 16))
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
