@@ -15,6 +15,8 @@ ACCESSES = frozenset({Effect.LOAD, Effect.STORE, Effect.ATOMIC})
 WRITES = frozenset({Effect.STORE, Effect.ATOMIC})
 _DIGITS = {"f8E8M0FNU": 1, "f8E5M2": 3, "f8E4M3FN": 4, "bf16": 8, "f16": 11, "tf32": 11, "f32": 24, "f64": 53}
 _EXPONENTS = {"f8E8M0FNU": 8, "f8E5M2": 5, "f8E4M3FN": 4, "bf16": 8, "f16": 5, "tf32": 8, "f32": 8, "f64": 11}
+LAUNCH = frozenset({"constant", "iota", "get_tile_block_id", "get_num_tile_blocks", "get_index_space_shape"})
+"""What gives integers that the launch and the text say, whatever arrays hold."""
 _PASSED = frozenset(["broadcast", "reshape", "permute", "assume", "exti"])
 _KEEPS_SIGN = frozenset(
     [

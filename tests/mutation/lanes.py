@@ -224,23 +224,24 @@ def _places(known: Known, reduction: Operation) -> int | None:
     integers are ordered, so there is one."""
     if len(reduction.results) != 1 or not any(op.name == "mini" for op in reduction.regions[0].operations):
         return None
-    chosen = known.definitions.get(_moved(known, reduction.operands[0]).number)
+    chosen = known.definitions.get(unspread(known, reduction.operands[0]).number)
     if chosen is None or chosen.name != "select":
         return None
-    equal = known.definitions.get(_moved(known, chosen.one("condition")).number)
-    places = known.definitions.get(_moved(known, chosen.one("lhs")).number)
+    equal = known.definitions.get(unspread(known, chosen.one("condition")).number)
+    places = known.definitions.get(unspread(known, chosen.one("lhs")).number)
     if equal is None or equal.name != "cmpi" or equal.word("predicate") != "equal" or places is None:
         return None
     if places.name != "iota" or not isinstance(places.results[0].type, TileType):
         return None
     for one, other in (equal.operands[:2], equal.operands[1::-1]):
-        extreme = known.definitions.get(_moved(known, one).number)
+        extreme = known.definitions.get(unspread(known, one).number)
         if extreme is not None and extreme.name == "reduce" and extreme.operands[0] == other:
             return places.results[0].type.shape[0]
     return None
 
 
-def _moved(known: Known, value: Value) -> Value:
+def unspread(known: Known, value: Value) -> Value:
+    """The value before broadcasts and reshapes."""
     while (made := known.definitions.get(value.number)) is not None and made.name in _PASSED:
         value = made.operands[0]
     return value

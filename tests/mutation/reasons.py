@@ -27,7 +27,7 @@ from ferrotile_runner.tileir.model import (
 from ferrotile_runner.tileir.operations import TABLE, Effect
 from given import Given, Reason, kinds
 from judging import Fate
-from known import WRITES, Known, Sides, holds
+from known import LAUNCH, WRITES, Known, Sides, holds
 from reasons_order import TOKENS, looped, of_tokens, touched
 
 ASKED = frozenset({Fate.EQUAL, Fate.UNSEEN, Fate.PROVED_ONLY})
@@ -129,7 +129,7 @@ def _is_index(given: Given, value: Value, depth: int = 0) -> bool:
     made = known.definitions.get(value.number)
     if made is None:
         return False
-    if made.name in {"constant", "iota", "get_tile_block_id", "get_num_tile_blocks", "get_index_space_shape"}:
+    if made.name in LAUNCH:
         return True
     pure = TABLE[made.name].effect in {Effect.NONE, Effect.ASSUME} and not made.regions and bool(made.operands)
     return pure and all(_is_index(given, operand, depth + 1) for operand in made.operands)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ferrotile_runner.tileir.model import Operation, PartitionViewType, TileType, Value
 from given import Given, Reason, kinds
-from known import Known
-
-_PASSED = frozenset({"broadcast", "reshape"})
+from known import LAUNCH, Known
+from lanes import unspread
 
 
 def _step_of_one_round(given: Given) -> bool:
@@ -42,19 +41,13 @@ def _beside_the_extreme(given: Given) -> bool:
 
 
 def _is_extreme(given: Given, value: Value, of: Value, predicate: str) -> bool:
-    made = given.known.definitions.get(_moved(given.known, value).number)
+    made = given.known.definitions.get(unspread(given.known, value).number)
     if made is None or made.name != "reduce" or made.operands != (of,):
         return False
     combined = [op for op in made.regions[0].operations if op.name != "yield"]
     if len(combined) != 1 or _EXTREMES.get(combined[0].name) != predicate:
         return False
     return combined[0].word("signedness", "signed") == given.at.word("signedness", "signed")
-
-
-def _moved(known: Known, value: Value) -> Value:
-    while (made := known.definitions.get(value.number)) is not None and made.name in _PASSED:
-        value = made.operands[0]
-    return value
 
 
 def _axes_of_one_element(given: Given) -> bool:
@@ -157,7 +150,7 @@ def _is_summed(known: Known, value: Value, seen: set[int]) -> bool:
     made = known.definitions.get(value.number)
     if made is None:
         return False
-    if made.name in {"constant", "iota", "get_tile_block_id", "get_num_tile_blocks", "get_index_space_shape"}:
+    if made.name in LAUNCH:
         return True
     if made.name in {"for", "loop", "if"}:
         return all(_is_summed(known, one, seen) for one in known.passed(value))

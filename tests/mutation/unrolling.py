@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from edit import with_operands
 from ferrotile_runner.tileir.model import Entry, Operation, Region, Value, walk
 from msgspec.structs import replace
 
@@ -29,8 +30,7 @@ def unrolled(entry: Entry, numbers: Numbers) -> Entry:
         if rounds is None:
             operations.append(now)
             continue
-        for op in _written_out(now, rounds, numbers, instead):
-            operations.append(op)
+        operations += _written_out(now, rounds, numbers, instead)
     return replace(entry, body=Region(entry.body.arguments, tuple(operations)))
 
 
@@ -75,9 +75,8 @@ def _written_out(
 def _renamed(operation: Operation, instead: Mapping[int, Value]) -> Operation:
     if not instead:
         return operation
-    named = {role: tuple(instead.get(v.number, v) for v in values) for role, values in operation.named.items()}
     regions = tuple(
         Region(region.arguments, tuple(_renamed(op, instead) for op in region.operations))
         for region in operation.regions
     )
-    return replace(operation, named=named, regions=regions)
+    return replace(with_operands(operation, lambda v: instead.get(v.number, v)), regions=regions)
