@@ -7,7 +7,7 @@ from itertools import permutations
 
 from ferrotile.signatures.model import ArrayArgument, ConstantArgument, GridFactor, Signature
 from ferrotile.translation import ArrayWord, Entry, RustParameter
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ferrotile_runner.candidate_blocks import Axis, block_maps, factor_text, normal, read_grid, text_of
 from ferrotile_runner.candidate_error import CandidateError
@@ -25,6 +25,26 @@ class Launch(Struct, frozen=True):
     words: tuple[str, ...]
 
 
+class _Claim(Struct, frozen=True):
+    """What is claimed of an entry's launches: the `facts` and `words` so far, the facts that may narrow it, and the
+    constants by name."""
+
+    signature: Signature
+    entry: EntryText
+    allowed: Sequence[str]
+    fixed: Mapping[str, int]
+    facts: dict[str, None] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+
+    def axes(self, axes: Sequence[Axis]) -> list[Axis]:
+        """Three, with the constants' values."""
+        return _three([normal(axis, self.fixed) for axis in axes])
+
+    @property
+    def python_grid(self) -> list[Axis] | None:
+        return None if self.signature.grid is None else self.axes(self.signature.grid)
+
+
 def launch_of(
     module: ModuleText,
     entry: EntryText,
@@ -40,7 +60,6 @@ def launch_of(
     for fact in assume:
         if facts_of((fact,)).open:
             raise CandidateError(f"`{fact}` is no fact of a launch: `N = 1000`, `N % 64 = 0`, `cdiv(N, 256) = 1`")
-    allowed = (*own, *assume)
     types = _types(entry, matching)
     values = {**module.constants, **matching.generics}
     fixed = {
@@ -49,8 +68,8 @@ def launch_of(
         if isinstance(a, ConstantArgument) and isinstance(a.value, int) and not isinstance(a.value, bool)
     }
     arrays = {a.name: a for a in signature.arguments if isinstance(a, ArrayArgument)}
-    facts: dict[str, None] = {}
-    words: list[str] = []
+    claim = _Claim(signature, entry, (*own, *assume), fixed)
+    facts = claim.facts
     made: list[RustParameter] = []
     for matched in matching.parameters:
         if isinstance(matched.passed, ArrayWord):
@@ -59,7 +78,7 @@ def launch_of(
             kind = matched.parameter.dtype or ""
             made.append(RustParameter(name, "scalar", rank, rust=name, passed=matched.passed, dtype=kind))
         else:
-            made.append(_parameter(matched, values, fixed, facts, words, allowed))
+            made.append(_parameter(matched, values, claim))
     generics: list[str] = []
     for generic in entry.generics:
         value = types[generic.name] if generic.kind == "type" else matching.generics[generic.name]
@@ -68,11 +87,11 @@ def launch_of(
     facts.update((text, None) for text in own if text.endswith("is accessed within its bounds"))
     facts.update(dict.fromkeys(assume))
     given = read_grid(grid, signature, matching.generics) if grid else None
-    found = _grid(made, signature, fixed, facts, words, allowed, entry, given)
+    found = _grid(made, claim, given)
     launched = Entry(
         entry.name, module.name, tuple(made), tuple(generics), tuple(facts), found.other_blocks, found.own, found.maps
     )
-    return Launch(launched, tuple(words))
+    return Launch(launched, tuple(claim.words))
 
 
 def _text(value: object) -> str:
@@ -94,20 +113,13 @@ def _types(entry: EntryText, matching: Matching) -> Mapping[str, str]:
     return found
 
 
-def _parameter(
-    matched: Matched,
-    values: Mapping[str, Value],
-    fixed: Mapping[str, int],
-    facts: dict[str, None],
-    words: list[str],
-    allowed: Sequence[str],
-) -> RustParameter:
+def _parameter(matched: Matched, values: Mapping[str, Value], claim: _Claim) -> RustParameter:
     parameter, argument = matched.parameter, matched.argument
     if not isinstance(argument, ArrayArgument):
         name = parameter.name if argument is None else argument.name
         kind = "" if argument is not None else parameter.dtype or ""
         return RustParameter(name, "scalar", rust=parameter.name, passed=matched.passed, dtype=kind)
-    extents = [fixed.get(e, e) if isinstance(e, str) else e for e in argument.extents]
+    extents = [claim.fixed.get(e, e) if isinstance(e, str) else e for e in argument.extents]
     if parameter.kind == "pointer":
         return RustParameter(argument.name, "pointer", len(extents), rust=parameter.name)
     shape = _shape(parameter, values)
@@ -116,13 +128,13 @@ def _parameter(
         raise CandidateError(f"`{parameter.name}` has no axes", parameter.line)
     if rank < len(extents):
         merged = len(extents) - rank + 1
-        facts[f"{argument.name} is contiguous"] = None
-        words.append(f"{parameter.name} has the first {merged} axes of {argument.name} as one")
+        claim.facts[f"{argument.name} is contiguous"] = None
+        claim.words.append(f"{parameter.name} has the first {merged} axes of {argument.name} as one")
     strides = (*[-1] * (rank - 1), 1)
     if parameter.kind == "tensor":
         own = extents if rank == len(extents) else [None, *extents[len(extents) - rank + 1 :]]
         for axis, (size, extent) in enumerate(zip(shape, own, strict=True)):
-            _static(parameter, argument, axis, size, extent, facts, allowed)
+            _static(parameter, argument, axis, size, extent, claim)
         return RustParameter(argument.name, "tensor", rank, strides, rust=parameter.name)
     if any(size < (0 if parameter.kind == "mapped" else 1) for size in shape):
         raise CandidateError(
@@ -158,20 +170,14 @@ def _shape(parameter: Parameter, values: Mapping[str, Value]) -> tuple[int, ...]
 
 
 def _static(
-    parameter: Parameter,
-    argument: ArrayArgument,
-    axis: int,
-    size: int,
-    extent: str | int | None,
-    facts: dict[str, None],
-    allowed: Sequence[str],
+    parameter: Parameter, argument: ArrayArgument, axis: int, size: int, extent: str | int | None, claim: _Claim
 ) -> None:
     """An extent that the Rust's type states holds in every launch of the Python, or is an error."""
     if size < 0 or size == extent:
         return
     fact = f"{extent} = {size}"
-    if isinstance(extent, str) and fact in allowed:
-        facts[fact] = None
+    if isinstance(extent, str) and fact in claim.allowed:
+        claim.facts[fact] = None
         return
     where = f"axis {axis} of `{argument.name}`"
     if isinstance(extent, int):
@@ -197,64 +203,45 @@ class _Grid(Struct, frozen=True):
     maps: tuple[tuple[str, ...], ...] = ()
 
 
-def _grid(
-    parameters: Sequence[RustParameter],
-    signature: Signature,
-    fixed: Mapping[str, int],
-    facts: dict[str, None],
-    words: list[str],
-    allowed: Sequence[str],
-    entry: EntryText,
-    given: Sequence[Axis] | None,
-) -> _Grid:
+def _grid(parameters: Sequence[RustParameter], claim: _Claim, given: Sequence[Axis] | None) -> _Grid:
     """Adds the facts of the grid."""
     owners = [p for p in parameters if p.kind == "tensor_mut" and p.tile]
     mapped = [p for p in parameters if p.kind == "tensor_mut" and not p.tile]
-    theirs = None if signature.grid is None else _three([normal(axis, fixed) for axis in signature.grid])
     if owners:
-        return _owned(owners, signature, fixed, facts, words, allowed, entry, given)
+        return _owned(owners, claim, given)
+    theirs = claim.python_grid
     if given is None:
-        words.append(f"launched on {'as many blocks as the Python' if mapped else 'the Python'}'s grid")
+        claim.words.append(f"launched on {'as many blocks as the Python' if mapped else 'the Python'}'s grid")
         if mapped and theirs is not None and any(theirs[1:]):
             how = "give their number, as in `--grid 'cdiv(M, 64) * cdiv(N, 64)'`"
             return _Grid(other_blocks=f"a mapped partition has blocks along x alone: {how}")
         return _Grid()
-    own = tuple(normal(axis, fixed) for axis in given)
-    words.append(f"the grid is ({_shown(own)}), as given")
+    own = tuple(normal(axis, claim.fixed) for axis in given)
+    claim.words.append(f"the grid is ({_shown(own)}), as given")
     if mapped and any(own[1:]):
-        raise CandidateError("a mapped partition is launched along x alone", entry.line)
-    other, maps = _compared(_three(own), theirs, facts, words, allowed)
+        raise CandidateError("a mapped partition is launched along x alone", claim.entry.line)
+    other, maps = _compared(_three(own), claim)
     return _Grid(own, other, maps)
 
 
-def _owned(
-    owners: Sequence[RustParameter],
-    signature: Signature,
-    fixed: Mapping[str, int],
-    facts: dict[str, None],
-    words: list[str],
-    allowed: Sequence[str],
-    entry: EntryText,
-    given: Sequence[Axis] | None,
-) -> _Grid:
+def _owned(owners: Sequence[RustParameter], claim: _Claim, given: Sequence[Axis] | None) -> _Grid:
     """The launcher takes the grid from the tiles of `&mut` tensors, which must agree."""
-    arrays = {a.name: a for a in signature.arguments if isinstance(a, ArrayArgument)}
-    counted = [(p, _counts(p, arrays[p.name], fixed)) for p in owners]
+    arrays = {a.name: a for a in claim.signature.arguments if isinstance(a, ArrayArgument)}
+    counted = [(p, _counts(p, arrays[p.name], claim.fixed)) for p in owners]
     first, own = counted[0]
     for other, counts in counted[1:]:
-        if counts != own and not _agree(own, counts, facts, allowed):
+        if counts != own and not _agree(own, counts, claim):
             raise CandidateError(
                 f"`{first.rust}` has ({_shown(own)}) tiles and `{other.rust}` ({_shown(counts)}): cutile launches only "
                 f"where these are equal; extents that always are have one name in the directive",
-                entry.line,
+                claim.entry.line,
             )
     if own is None:
         return _Grid(other_blocks=f"the tiles of `{first.rust}` go over merged axes: how many there are is no product")
-    words.append(f"the grid is ({_shown(own)}), the tiles of {first.rust}")
-    if given is not None and _three([normal(axis, fixed) for axis in given]) != _three(own):
-        raise CandidateError(f"`--grid`: a launch has the tiles of `{first.rust}`, ({_shown(own)})", entry.line)
-    theirs = None if signature.grid is None else _three([normal(axis, fixed) for axis in signature.grid])
-    blocked, maps = _compared(_three(own), theirs, facts, words, allowed)
+    claim.words.append(f"the grid is ({_shown(own)}), the tiles of {first.rust}")
+    if given is not None and claim.axes(given) != _three(own):
+        raise CandidateError(f"`--grid`: a launch has the tiles of `{first.rust}`, ({_shown(own)})", claim.entry.line)
+    blocked, maps = _compared(_three(own), claim)
     return _Grid(None, blocked, maps)
 
 
@@ -262,20 +249,15 @@ def _three(axes: Sequence[Axis]) -> list[Axis]:
     return [*axes, *[()] * (3 - len(axes))]
 
 
-def _compared(
-    rust: Sequence[Axis],
-    python: Sequence[Axis] | None,
-    facts: dict[str, None],
-    words: list[str],
-    allowed: Sequence[str],
-) -> tuple[str, tuple[tuple[str, ...], ...]]:
+def _compared(rust: Sequence[Axis], claim: _Claim) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """Why blocks cannot be compared, if so, and the maps that the prover may try."""
+    python, facts, words = claim.python_grid, claim.facts, claim.words
     if python is None:
         for name, factors in zip("xyz", rust, strict=True):
             facts[f"grid.{name} = {text_of(factors)}" if factors else f"bid.{name} = 0"] = None
         words.append("the Python's grid is not known: it is taken to be the same")
         return "", ()
-    one_tile = {f for axis in rust for f in axis if f"{factor_text(f)} = 1" in allowed}
+    one_tile = {f for axis in rust for f in axis if f"{factor_text(f)} = 1" in claim.allowed}
 
     def agree(order: Sequence[int], one_tile: Set[GridFactor]) -> tuple[GridFactor, ...] | None:
         """The factors that must be 1 for the axes to agree; None where they do not."""
@@ -308,16 +290,16 @@ def _compared(
     return f"the Rust's grid is ({_shown(rust)}), the Python's ({_shown(python)}){hint}", ()
 
 
-def _agree(one: list[Axis] | None, other: list[Axis] | None, facts: dict[str, None], allowed: Sequence[str]) -> bool:
+def _agree(one: list[Axis] | None, other: list[Axis] | None, claim: _Claim) -> bool:
     """Whether two outputs have as many tiles along every axis, where facts that are allowed make some of them 1."""
     if one is None or other is None:
         return False
     needed: list[str] = []
     for left, right in zip(_three(one), _three(other), strict=True):
         needed += [f"{factor_text(f)} = 1" for f in (*left, *right) if (f in left) != (f in right)]
-    if not all(fact in allowed for fact in needed):
+    if not all(fact in claim.allowed for fact in needed):
         return False
-    facts.update(dict.fromkeys(needed))
+    claim.facts.update(dict.fromkeys(needed))
     return True
 
 
